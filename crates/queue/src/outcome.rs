@@ -1,0 +1,263 @@
+//! How a lease ends: what the worker says ([`Verdict`]) and what it means for the task ([`Ending`]).
+//!
+//! The decision is taken here, by pure functions; a store only applies it.
+
+use std::time::Duration;
+
+use crate::{Entry, GroupId, Leased, NewTask, RetryDelays, State, UnixMs, What};
+
+/// A lease that runs out this often in a row takes its task along: it probably kills its workers.
+pub const LAPSES_MAX: u32 = 10;
+
+/// Something that happened, for whoever subscribes to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `task.failed`, `wiki.revision`, …
+    pub kind: String,
+    pub group: Option<GroupId>,
+    pub body: Vec<u8>,
+}
+
+/// Work done: everything here becomes visible together or not at all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    pub result: Option<Vec<u8>>,
+    pub answer: Option<serde_json::Value>,
+    pub events: Vec<Event>,
+    pub follow_ups: Vec<NewTask>,
+    /// The far side still owes its word: the task is `notified` for this long, then tried again.
+    pub confirm_within: Option<Duration>,
+    /// The lane starts nothing for this long (a site asked for patience).
+    pub lane_rest: Option<Duration>,
+}
+
+/// Work not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// One sentence for people.
+    pub note: String,
+    pub answer: Option<serde_json::Value>,
+    pub next: NextTry,
+    pub lane_rest: Option<Duration>,
+}
+
+impl Failure {
+    pub fn new(note: impl Into<String>) -> Self {
+        Self { note: note.into(), answer: None, next: NextTry::ByDelays, lane_rest: None }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextTry {
+    /// The task's own delays decide.
+    ByDelays,
+    /// The far side said when (`Retry-After`). It uses up an attempt all the same.
+    After(Duration),
+    /// Trying again is senseless.
+    Never,
+}
+
+/// What a worker says at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Done(Outcome),
+    Failed(Failure),
+    /// Given back undone; costs no attempt.
+    Released {
+        note: String,
+    },
+}
+
+/// What becomes of the task: decided here, applied by a store, whole or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    pub at: UnixMs,
+    /// `Queued`, `Notified`, `Succeeded` or `Failed`.
+    pub state: State,
+    /// When it runs next (`Queued`) or when its confirmation is due (`Notified`).
+    pub run_at: Option<UnixMs>,
+    pub failures: u32,
+    /// Leases in a row that ran out.
+    pub lapses: u32,
+    pub entry: Entry,
+    pub result: Option<Vec<u8>>,
+    pub events: Vec<Event>,
+    pub follow_ups: Vec<NewTask>,
+    /// The lane starts nothing before.
+    pub lane_rest_until: Option<UnixMs>,
+}
+
+impl Verdict {
+    /// What this verdict on `leased` means.
+    pub fn ending(self, leased: &Leased, now: UnixMs) -> Ending {
+        let entry = |what, note, answer| Entry {
+            what,
+            at: now,
+            started_at: Some(leased.started_at),
+            by: Some(leased.holder.clone()),
+            note,
+            answer,
+        };
+        match self {
+            Verdict::Done(outcome) => {
+                let (state, what) = match outcome.confirm_within {
+                    Some(_) => (State::Notified, What::Notified),
+                    None => (State::Succeeded, What::Succeeded),
+                };
+                Ending {
+                    at: now,
+                    state,
+                    run_at: outcome.confirm_within.map(|wait| now.plus(wait)),
+                    failures: leased.failures,
+                    lapses: 0,
+                    entry: entry(what, None, outcome.answer),
+                    result: outcome.result,
+                    events: outcome.events,
+                    follow_ups: outcome.follow_ups,
+                    lane_rest_until: outcome.lane_rest.map(|rest| now.plus(rest)),
+                }
+            }
+            Verdict::Failed(failure) => {
+                let failures = leased.failures.saturating_add(1);
+                let run_at = next_try(&leased.retry, failures, failure.next, now);
+                let what = if run_at.is_some() { What::Retried } else { What::Failed };
+                Ending {
+                    failures,
+                    lane_rest_until: failure.lane_rest.map(|rest| now.plus(rest)),
+                    ..after_failure(run_at, entry(what, Some(failure.note), failure.answer))
+                }
+            }
+            Verdict::Released { note } => Ending {
+                failures: leased.failures,
+                ..after_failure(Some(now), entry(What::Released, Some(note), None))
+            },
+        }
+    }
+}
+
+/// What becomes of a task whose lease ran out: back to its lane at once, until it has happened too often.
+pub fn lapsed(failures: u32, lapses_before: u32, started_at: UnixMs, holder: &str, now: UnixMs) -> Ending {
+    let lapses = lapses_before.saturating_add(1);
+    let spent = lapses >= LAPSES_MAX;
+    let note = if spent {
+        format!("the lease ran out {lapses} times in a row: the task may be stopping its workers")
+    } else {
+        "the lease ran out: its holder went silent".to_owned()
+    };
+    let entry = Entry {
+        what: if spent { What::Failed } else { What::Lapsed },
+        at: now,
+        started_at: Some(started_at),
+        by: Some(holder.to_owned()),
+        note: Some(note),
+        answer: None,
+    };
+    Ending { failures, lapses, ..after_failure((!spent).then_some(now), entry) }
+}
+
+/// What becomes of a notified task whose confirmation did not come: a failed attempt like any other.
+pub fn unconfirmed(retry: &RetryDelays, failures_before: u32, now: UnixMs) -> Ending {
+    let failures = failures_before.saturating_add(1);
+    let run_at = next_try(retry, failures, NextTry::ByDelays, now);
+    let entry = Entry {
+        what: if run_at.is_some() { What::Unconfirmed } else { What::Failed },
+        at: now,
+        started_at: None,
+        by: None,
+        note: Some("the confirmation did not come in time".into()),
+        answer: None,
+    };
+    Ending { failures, ..after_failure(run_at, entry) }
+}
+
+fn next_try(retry: &RetryDelays, failures: u32, next: NextTry, now: UnixMs) -> Option<UnixMs> {
+    let by_delays = retry.after(failures);
+    match next {
+        NextTry::ByDelays => by_delays.map(|wait| now.plus(wait)),
+        NextTry::After(wait) => by_delays.map(|_| now.plus(wait.min(crate::Limits::RETRY_DELAY_MAX))),
+        NextTry::Never => None,
+    }
+}
+
+fn after_failure(run_at: Option<UnixMs>, entry: Entry) -> Ending {
+    Ending {
+        at: entry.at,
+        state: if run_at.is_some() { State::Queued } else { State::Failed },
+        run_at,
+        failures: 0,
+        lapses: 0,
+        entry,
+        result: None,
+        events: Vec::new(),
+        follow_ups: Vec::new(),
+        lane_rest_until: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kind, LaneKey, LeaseToken, Priority, TaskId};
+
+    const NOW: UnixMs = UnixMs(1_000_000);
+
+    fn leased(failures: u32) -> Leased {
+        Leased {
+            token: LeaseToken { task: TaskId(1), nonce: 1 },
+            lane: LaneKey::trusted("drill/a".into()),
+            kind: Kind::new("drill"),
+            group: None,
+            priority: Priority::Normal,
+            payload: vec![],
+            retry: RetryDelays::seconds([5, 60]),
+            failures,
+            started_at: UnixMs(999_000),
+            expires_at: UnixMs(1_029_000),
+            holder: "member:m".into(),
+        }
+    }
+
+    fn fail(failures: u32, next: NextTry) -> Ending {
+        Verdict::Failed(Failure { next, ..Failure::new("no") }).ending(&leased(failures), NOW)
+    }
+
+    #[test]
+    fn a_failure_waits_for_its_delay_and_the_last_one_is_final() {
+        check(&fail(0, NextTry::ByDelays), State::Queued, Some(5_000), What::Retried);
+        check(&fail(1, NextTry::ByDelays), State::Queued, Some(60_000), What::Retried);
+        check(&fail(2, NextTry::ByDelays), State::Failed, None, What::Failed);
+    }
+
+    #[test]
+    fn the_far_side_may_name_the_wait_but_not_more_attempts() {
+        check(&fail(0, NextTry::After(Duration::from_secs(7))), State::Queued, Some(7_000), What::Retried);
+        check(&fail(2, NextTry::After(Duration::from_secs(7))), State::Failed, None, What::Failed);
+        check(&fail(0, NextTry::Never), State::Failed, None, What::Failed);
+    }
+
+    #[test]
+    fn a_release_costs_no_attempt() {
+        let ending = Verdict::Released { note: "bye".into() }.ending(&leased(1), NOW);
+        check(&ending, State::Queued, Some(0), What::Released);
+        assert_eq!(ending.failures, 1);
+    }
+
+    #[test]
+    fn a_task_that_keeps_losing_its_lease_fails_in_the_end() {
+        check(&lapsed(0, 0, NOW, "m", NOW), State::Queued, Some(0), What::Lapsed);
+        check(&lapsed(0, LAPSES_MAX - 1, NOW, "m", NOW), State::Failed, None, What::Failed);
+    }
+
+    #[test]
+    fn a_missing_confirmation_is_a_failed_attempt() {
+        let delays = RetryDelays::seconds([5]);
+        check(&unconfirmed(&delays, 0, NOW), State::Queued, Some(5_000), What::Unconfirmed);
+        check(&unconfirmed(&delays, 1, NOW), State::Failed, None, What::Failed);
+    }
+
+    fn check(ending: &Ending, state: State, wait_ms: Option<i64>, what: What) {
+        assert_eq!(ending.state, state);
+        assert_eq!(ending.run_at, wait_ms.map(|wait| UnixMs(NOW.0 + wait)));
+        assert_eq!(ending.entry.what, what);
+    }
+}
