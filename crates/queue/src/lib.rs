@@ -27,7 +27,7 @@ pub use lane::{Lane, LaneChange, LaneFilter, LaneKey, LanePage, LaneSettings, Ro
 pub use lease::{Holder, LeaseRequest, Leased, Leases};
 pub use limits::Limits;
 pub use operator::{Act, Bulk, Move, Once};
-pub use outcome::{Ending, Event, Failure, LAPSES_MAX, NextTry, Outcome, Verdict, lapsed, unconfirmed};
+pub use outcome::{Ending, Event, Failure, LAPSES_MAX, NextTry, Outcome, Overdue, Verdict};
 pub use retry::RetryDelays;
 pub use state::{State, StateCounts};
 pub use task::{Kind, NewTask, Priority, Submitted, Task, TaskSummary};

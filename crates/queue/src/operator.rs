@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GroupId, What};
+use crate::{GroupId, TaskId, What};
 
 /// A person's verb on one task or on all that match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -91,9 +91,9 @@ pub struct Once {
     pub keep_for: Duration,
 }
 
-/// What one step of a bulk verb did. It goes on while `more` is true.
+/// What one step of a bulk verb did, and where the next one begins; `None` when there is nothing left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bulk {
     pub changed: u64,
-    pub more: bool,
+    pub next: Option<TaskId>,
 }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::{Entry, GroupId, Leased, NewTask, RetryDelays, State, UnixMs, What};
+use crate::{Entry, GroupId, Kind, LaneKey, Leased, NewTask, RetryDelays, State, TaskId, UnixMs, What};
 
 /// A lease that runs out this often in a row takes its task along: it probably kills its workers.
 pub const LAPSES_MAX: u32 = 10;
@@ -98,6 +98,7 @@ impl Verdict {
             note,
             answer,
         };
+        let facts = Facts { task: leased.token.task, lane: &leased.lane, kind: &leased.kind, group: leased.group };
         match self {
             Verdict::Done(outcome) => {
                 let (state, what) = match outcome.confirm_within {
@@ -124,50 +125,70 @@ impl Verdict {
                 Ending {
                     failures,
                     lane_rest_until: failure.lane_rest.map(|rest| now.plus(rest)),
-                    ..after_failure(run_at, entry(what, Some(failure.note), failure.answer))
+                    ..undone(&facts, run_at, entry(what, Some(failure.note), failure.answer))
                 }
             }
             Verdict::Released { note } => Ending {
                 failures: leased.failures,
-                ..after_failure(Some(now), entry(What::Released, Some(note), None))
+                ..undone(&facts, Some(now), entry(What::Released, Some(note), None))
             },
         }
     }
 }
 
-/// What becomes of a task whose lease ran out: back to its lane at once, until it has happened too often.
-pub fn lapsed(failures: u32, lapses_before: u32, started_at: UnixMs, holder: &str, now: UnixMs) -> Ending {
-    let lapses = lapses_before.saturating_add(1);
-    let spent = lapses >= LAPSES_MAX;
-    let note = if spent {
-        format!("the lease ran out {lapses} times in a row: the task may be stopping its workers")
-    } else {
-        "the lease ran out: its holder went silent".to_owned()
-    };
-    let entry = Entry {
-        what: if spent { What::Failed } else { What::Lapsed },
-        at: now,
-        started_at: Some(started_at),
-        by: Some(holder.to_owned()),
-        note: Some(note),
-        answer: None,
-    };
-    Ending { failures, lapses, ..after_failure((!spent).then_some(now), entry) }
+/// A task that a store found overdue.
+#[derive(Debug, Clone)]
+pub struct Overdue {
+    pub task: TaskId,
+    pub lane: LaneKey,
+    pub kind: Kind,
+    pub group: Option<GroupId>,
+    pub retry: RetryDelays,
+    pub failures: u32,
+    pub lapses: u32,
+    /// When the lost attempt began and who held it; `None` if it is a confirmation that is overdue.
+    pub lease: Option<(UnixMs, String)>,
 }
 
-/// What becomes of a notified task whose confirmation did not come: a failed attempt like any other.
-pub fn unconfirmed(retry: &RetryDelays, failures_before: u32, now: UnixMs) -> Ending {
-    let failures = failures_before.saturating_add(1);
-    let run_at = next_try(retry, failures, NextTry::ByDelays, now);
-    let entry = Entry {
-        what: if run_at.is_some() { What::Unconfirmed } else { What::Failed },
-        at: now,
-        started_at: None,
-        by: None,
-        note: Some("the confirmation did not come in time".into()),
-        answer: None,
-    };
-    Ending { failures, ..after_failure(run_at, entry) }
+impl Overdue {
+    /// What becomes of it: after a lost lease back to its lane at once, until that has happened too often;
+    /// a missing confirmation is a failed attempt like any other.
+    pub fn ending(self, now: UnixMs) -> Ending {
+        let facts = Facts { task: self.task, lane: &self.lane, kind: &self.kind, group: self.group };
+        match self.lease {
+            Some((started_at, holder)) => {
+                let lapses = self.lapses.saturating_add(1);
+                let spent = lapses >= LAPSES_MAX;
+                let note = if spent {
+                    format!("the lease ran out {lapses} times in a row: the task may be stopping its workers")
+                } else {
+                    "the lease ran out: its holder went silent".to_owned()
+                };
+                let entry = Entry {
+                    what: if spent { What::Failed } else { What::Lapsed },
+                    at: now,
+                    started_at: Some(started_at),
+                    by: Some(holder),
+                    note: Some(note),
+                    answer: None,
+                };
+                Ending { failures: self.failures, lapses, ..undone(&facts, (!spent).then_some(now), entry) }
+            }
+            None => {
+                let failures = self.failures.saturating_add(1);
+                let run_at = next_try(&self.retry, failures, NextTry::ByDelays, now);
+                let entry = Entry {
+                    what: if run_at.is_some() { What::Unconfirmed } else { What::Failed },
+                    at: now,
+                    started_at: None,
+                    by: None,
+                    note: Some("the confirmation did not come in time".into()),
+                    answer: None,
+                };
+                Ending { failures, ..undone(&facts, run_at, entry) }
+            }
+        }
+    }
 }
 
 fn next_try(retry: &RetryDelays, failures: u32, next: NextTry, now: UnixMs) -> Option<UnixMs> {
@@ -179,7 +200,17 @@ fn next_try(retry: &RetryDelays, failures: u32, next: NextTry, now: UnixMs) -> O
     }
 }
 
-fn after_failure(run_at: Option<UnixMs>, entry: Entry) -> Ending {
+/// What an event says of its task.
+struct Facts<'a> {
+    task: TaskId,
+    lane: &'a LaneKey,
+    kind: &'a Kind,
+    group: Option<GroupId>,
+}
+
+/// Back to the lane at `run_at`, or failed for good, which is an event.
+fn undone(facts: &Facts<'_>, run_at: Option<UnixMs>, entry: Entry) -> Ending {
+    let events = if run_at.is_some() { Vec::new() } else { vec![failed_event(facts, &entry)] };
     Ending {
         at: entry.at,
         state: if run_at.is_some() { State::Queued } else { State::Failed },
@@ -188,16 +219,23 @@ fn after_failure(run_at: Option<UnixMs>, entry: Entry) -> Ending {
         lapses: 0,
         entry,
         result: None,
-        events: Vec::new(),
+        events,
         follow_ups: Vec::new(),
         lane_rest_until: None,
     }
 }
 
+fn failed_event(facts: &Facts<'_>, entry: &Entry) -> Event {
+    let body = serde_json::json!({
+        "task": facts.task, "lane": facts.lane, "kind": facts.kind, "note": entry.note,
+    });
+    Event { kind: "task.failed".into(), group: facts.group, body: body.to_string().into_bytes() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, LaneKey, LeaseToken, Priority, TaskId};
+    use crate::{LeaseToken, Priority};
 
     const NOW: UnixMs = UnixMs(1_000_000);
 
@@ -242,17 +280,29 @@ mod tests {
         assert_eq!(ending.failures, 1);
     }
 
+    fn overdue(failures: u32, lapses: u32, held: bool) -> Ending {
+        let Leased { token, lane, kind, group, retry, .. } = leased(0);
+        let lease = held.then(|| (NOW, "member:m".to_owned()));
+        Overdue { task: token.task, lane, kind, group, retry, failures, lapses, lease }.ending(NOW)
+    }
+
     #[test]
     fn a_task_that_keeps_losing_its_lease_fails_in_the_end() {
-        check(&lapsed(0, 0, NOW, "m", NOW), State::Queued, Some(0), What::Lapsed);
-        check(&lapsed(0, LAPSES_MAX - 1, NOW, "m", NOW), State::Failed, None, What::Failed);
+        check(&overdue(0, 0, true), State::Queued, Some(0), What::Lapsed);
+        check(&overdue(0, LAPSES_MAX - 1, true), State::Failed, None, What::Failed);
     }
 
     #[test]
     fn a_missing_confirmation_is_a_failed_attempt() {
-        let delays = RetryDelays::seconds([5]);
-        check(&unconfirmed(&delays, 0, NOW), State::Queued, Some(5_000), What::Unconfirmed);
-        check(&unconfirmed(&delays, 1, NOW), State::Failed, None, What::Failed);
+        check(&overdue(0, 0, false), State::Queued, Some(5_000), What::Unconfirmed);
+        check(&overdue(2, 0, false), State::Failed, None, What::Failed);
+    }
+
+    #[test]
+    fn only_the_last_failure_is_an_event() {
+        assert!(fail(0, NextTry::ByDelays).events.is_empty());
+        let events = fail(2, NextTry::ByDelays).events;
+        assert_eq!(events.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(), ["task.failed"]);
     }
 
     fn check(ending: &Ending, state: State, wait_ms: Option<i64>, what: What) {

@@ -59,6 +59,28 @@ impl TaskFilter {
     }
 }
 
+impl TaskFilter {
+    /// This filter, narrowed to the states from which `verb` leads somewhere; `None` if there are none.
+    /// What waits in a paused lane shows as paused but is queued by itself, so `paused` stays where `queued` may.
+    pub fn narrowed_to(&self, verb: Move) -> Option<TaskFilter> {
+        let asked = |state: &State| self.states.is_empty() || self.states.contains(state);
+        let leads = |state: &State| {
+            state.after(verb).is_some() || (*state == State::Paused && State::Queued.after(verb).is_some())
+        };
+        let states: Vec<_> = State::ALL.into_iter().filter(asked).filter(leads).collect();
+        (!states.is_empty()).then(|| TaskFilter { states, ..self.clone() })
+    }
+
+    /// The groups whose tasks may match; `None` if any may.
+    pub fn groups(&self) -> Option<Vec<GroupId>> {
+        match (&self.scope, self.group) {
+            (Scope::All, None) => None,
+            (scope, Some(group)) => Some(if scope.sees(Some(group)) { vec![group] } else { Vec::new() }),
+            (Scope::Groups(groups), None) => Some(groups.clone()),
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct TaskPage {
     /// Newest first.
@@ -109,14 +131,15 @@ pub trait Queue: Send + Sync + 'static {
     /// Sends tasks whose lease or confirmation is overdue back to their lanes. Returns how many.
     async fn reap(&self, limit: usize) -> Result<u64>;
 
-    /// Forgets what is old, one bounded step. `more` says that another step would find something.
-    async fn prune(&self, retention: Retention) -> Result<Bulk>;
+    /// Forgets what is old, one bounded step. Returns how many rows went; zero when there is nothing left to forget.
+    async fn prune(&self, retention: Retention) -> Result<u64>;
 
     /// A person's verb on one task. [`Error::WrongState`](crate::Error::WrongState) if it makes no sense there.
     async fn act_on(&self, scope: &Scope, task: TaskId, verb: Move, act: Act) -> Result<TaskSummary>;
 
-    /// A person's verb on all that match and can take it, one bounded step.
-    async fn act_on_all(&self, filter: &TaskFilter, verb: Move, act: Act) -> Result<Bulk>;
+    /// A person's verb on all that match and can take it, newest first, one bounded step from `below` on.
+    /// The next step begins where this one ended, so that a task resent here and failed again is not resent twice.
+    async fn act_on_all(&self, filter: &TaskFilter, below: Option<TaskId>, verb: Move, act: Act) -> Result<Bulk>;
 
     async fn change_lane(&self, scope: &Scope, lane: &LaneKey, change: LaneChange, act: Act) -> Result<Lane>;
 

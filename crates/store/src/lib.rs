@@ -1,1 +1,67 @@
+//! The rooms' verbs on SQLite (embedded) and PostgreSQL (shared). SQL lives here and nowhere else.
+//!
+//! Each verb is one transaction. Both stores pass the same conformance suite, `tests/it/conformance`, and agree with
+//! a small model under random verbs, `tests/it/model.rs`.
 
+mod arrivals;
+mod checks;
+mod codes;
+mod counting;
+mod crashing;
+mod listing;
+mod place;
+pub mod sqlite;
+mod verifying;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use malla_access::Access;
+use malla_queue::{Error, Limits, Queue, Result, SystemClock};
+
+/// A store, whichever it is.
+pub struct Opened {
+    pub queue: Arc<dyn Queue>,
+    pub access: Arc<dyn Access>,
+    /// `sqlite` or `postgres`.
+    pub backend: &'static str,
+    which: Which,
+}
+
+enum Which {
+    Sqlite(Arc<sqlite::Sqlite>),
+}
+
+impl Opened {
+    /// Writes out what is in hand. Verbs after this are refused.
+    pub async fn close(&self) {
+        match &self.which {
+            Which::Sqlite(store) => store.close().await,
+        }
+    }
+}
+
+/// Opens the store that `url` names (`sqlite:PATH`, `postgres://…`), making or migrating it if need be.
+pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<Opened> {
+    if let Some(path) = url.strip_prefix("sqlite:") {
+        let store = sqlite::Sqlite::open(Path::new(path), clock, limits).await?;
+        return Ok(Opened {
+            queue: store.clone(),
+            access: store.clone(),
+            backend: "sqlite",
+            which: Which::Sqlite(store),
+        });
+    }
+    Err(Error::Invalid(format!("\"{}\" is not a store: use sqlite:PATH or postgres://…", without_password(url))))
+}
+
+/// The URL as it may stand in a log.
+fn without_password(url: &str) -> String {
+    match (url.split_once("://"), url.rfind('@')) {
+        (Some((scheme, rest)), Some(at)) => {
+            let user = rest.split([':', '@']).next().unwrap_or_default();
+            format!("{scheme}://{user}:…{}", &url[at..])
+        }
+        _ => url.to_owned(),
+    }
+}

@@ -1,0 +1,1 @@
+SELECT id, at, actor, action, object, grp, detail FROM audit

@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO membership (usr, grp) VALUES (?1, ?2)

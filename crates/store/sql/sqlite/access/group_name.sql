@@ -1,0 +1,1 @@
+SELECT name FROM grp WHERE id = ?1

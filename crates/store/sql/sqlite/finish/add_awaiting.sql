@@ -1,0 +1,1 @@
+INSERT INTO awaiting (due_at, task) VALUES (?1, ?2)

@@ -1,0 +1,1 @@
+DELETE FROM lease WHERE task = ?1

@@ -1,0 +1,1 @@
+SELECT ended_by FROM task WHERE id = ?1

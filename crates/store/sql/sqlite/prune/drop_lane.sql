@@ -1,0 +1,1 @@
+DELETE FROM lane WHERE id = ?1

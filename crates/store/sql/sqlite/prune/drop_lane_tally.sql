@@ -1,0 +1,1 @@
+DELETE FROM lane_tally WHERE lane = ?1

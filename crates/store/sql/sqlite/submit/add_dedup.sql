@@ -1,0 +1,1 @@
+INSERT INTO dedup (room, key, task) VALUES (?1, ?2, ?3)

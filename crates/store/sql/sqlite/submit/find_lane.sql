@@ -1,0 +1,2 @@
+-- unique index on key
+SELECT id FROM lane WHERE key = ?1

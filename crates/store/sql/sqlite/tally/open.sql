@@ -1,0 +1,1 @@
+SELECT coalesce(sum(open), 0) FROM tally

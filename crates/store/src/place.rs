@@ -1,0 +1,43 @@
+//! A lane's place in the line of its room: when it may start something next.
+
+/// What decides it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LaneState {
+    pub(crate) paused: bool,
+    pub(crate) running: i64,
+    pub(crate) ceiling: i64,
+    pub(crate) next_start_at: i64,
+    pub(crate) ready_at: Option<i64>,
+}
+
+impl LaneState {
+    /// The lane's place, given the earliest time one of its waiting tasks may run. `turn` is the time of the change:
+    /// a lane that was served, or that was full and has room again, queues up behind those that waited longer.
+    pub(crate) fn place(&self, earliest: Option<i64>, turn: i64) -> Option<i64> {
+        if self.paused || self.running >= self.ceiling {
+            return None;
+        }
+        earliest.map(|earliest| earliest.max(self.next_start_at).max(turn))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LANE: LaneState = LaneState { paused: false, running: 0, ceiling: 1, next_start_at: 50, ready_at: None };
+
+    #[test]
+    fn a_lane_stands_where_its_task_its_gap_and_its_turn_allow() {
+        assert_eq!(LANE.place(Some(10), 20), Some(50));
+        assert_eq!(LANE.place(Some(60), 20), Some(60));
+        assert_eq!(LANE.place(Some(10), 70), Some(70));
+    }
+
+    #[test]
+    fn an_empty_a_full_and_a_paused_lane_stand_nowhere() {
+        assert_eq!(LANE.place(None, 0), None);
+        assert_eq!(LaneState { running: 1, ..LANE }.place(Some(1), 0), None);
+        assert_eq!(LaneState { paused: true, ..LANE }.place(Some(1), 0), None);
+    }
+}

@@ -1,0 +1,222 @@
+//! What a verb works with inside a transaction: the connection, the time, new ids, the counters' changes.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use malla_queue::{Act, Error, GroupId, LaneId, Result, TaskId, UnixMs};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{broken, run, sql};
+use crate::codes::{CODES, Code};
+
+/// Lanes whose number is remembered between transactions.
+const LANES_KNOWN_MAX: usize = 200_000;
+
+/// What the writer knows by heart; a rolled-back group makes it read again.
+pub(super) struct Memory {
+    last_id: i64,
+    /// Tasks queued or running, for the limit on them.
+    open: i64,
+    lanes: FxHashMap<String, LaneId>,
+}
+
+impl Memory {
+    pub(super) fn load(conn: &Connection) -> rusqlite::Result<Self> {
+        let last = |table: &str| {
+            conn.query_row(&format!("SELECT coalesce(max(id), 0) FROM {table}"), (), |row| row.get::<_, i64>(0))
+        };
+        Ok(Self {
+            last_id: last("task")?.max(last("event")?).max(last("audit")?),
+            open: conn.query_row(sql!("tally/open"), (), |row| row.get(0))?,
+            lanes: FxHashMap::default(),
+        })
+    }
+}
+
+/// One counter's change.
+type Delta = ((LaneId, Arc<str>, i64), [i64; CODES]);
+
+pub(super) struct Tx<'c> {
+    pub(super) conn: &'c Connection,
+    pub(super) now: UnixMs,
+    memory: &'c mut Memory,
+    deltas: Vec<Delta>,
+    roused: Vec<String>,
+}
+
+/// A state to go back to when a verb fails.
+pub(super) struct Mark {
+    deltas: usize,
+    roused: usize,
+    open: i64,
+}
+
+impl<'c> Tx<'c> {
+    pub(super) fn new(conn: &'c Connection, now: UnixMs, memory: &'c mut Memory) -> Self {
+        Self { conn, now, memory, deltas: Vec::new(), roused: Vec::new() }
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { deltas: self.deltas.len(), roused: self.roused.len(), open: self.memory.open }
+    }
+
+    pub(super) fn undo_to(&mut self, mark: Mark) {
+        self.deltas.truncate(mark.deltas);
+        self.roused.truncate(mark.roused);
+        self.memory.open = mark.open;
+        // It may name lanes that the undone verb made.
+        self.memory.lanes.clear();
+    }
+
+    /// Writes the counters and says which rooms to rouse after the commit.
+    pub(super) fn settle(self) -> Result<HashSet<String>> {
+        let mut lanes: FxHashMap<(LaneId, Arc<str>, i64), [i64; CODES]> = FxHashMap::default();
+        let mut kinds: FxHashMap<(Arc<str>, i64), [i64; CODES]> = FxHashMap::default();
+        for ((lane, kind, group), changes) in self.deltas {
+            add(kinds.entry((kind.clone(), group)).or_default(), &changes);
+            add(lanes.entry((lane, kind, group)).or_default(), &changes);
+        }
+        for ((lane, kind, group), [a, b, c, d, e, f]) in lanes {
+            if [a, b, c, d, e, f] != [0; CODES] {
+                run(self.conn, sql!("tally/add_lane"), (lane.0, &*kind, group, a, b, c, d, e, f)).map_err(broken)?;
+            }
+        }
+        for ((kind, group), [a, b, c, d, e, f]) in kinds {
+            if [a, b, c, d, e, f] != [0; CODES] {
+                run(self.conn, sql!("tally/add"), (&*kind, group, a, b, c, d, e, f)).map_err(broken)?;
+            }
+        }
+        Ok(self.roused.into_iter().collect())
+    }
+
+    /// The next id: later than all before it, and telling the time.
+    pub(super) fn next_id(&mut self) -> i64 {
+        self.memory.last_id = (self.memory.last_id + 1).max(TaskId::first_at(self.now).0);
+        self.memory.last_id
+    }
+
+    pub(super) fn open_tasks(&self) -> u64 {
+        u64::try_from(self.memory.open).unwrap_or(0)
+    }
+
+    /// Notes that a task moved between counters; `None` is outside (submitted or forgotten).
+    pub(super) fn count(
+        &mut self,
+        lane: LaneId,
+        kind: &Arc<str>,
+        group: Option<i64>,
+        from: Option<Code>,
+        to: Option<Code>,
+    ) {
+        if from == to {
+            return;
+        }
+        let mut changes = [0; CODES];
+        if let Some(from) = from {
+            changes[from as usize] -= 1;
+        }
+        if let Some(to) = to {
+            changes[to as usize] += 1;
+        }
+        self.memory.open += changes[Code::Open as usize];
+        self.deltas.push(((lane, kind.clone(), group.unwrap_or(0)), changes));
+    }
+
+    pub(super) fn rouse(&mut self, room: &str) {
+        if self.roused.last().is_none_or(|last| last != room) {
+            self.roused.push(room.to_owned());
+        }
+    }
+
+    pub(super) fn known_lane(&self, key: &str) -> Option<LaneId> {
+        self.memory.lanes.get(key).copied()
+    }
+
+    pub(super) fn remember_lane(&mut self, key: &str, lane: LaneId) {
+        if self.memory.lanes.len() >= LANES_KNOWN_MAX {
+            self.memory.lanes.clear();
+        }
+        self.memory.lanes.insert(key.to_owned(), lane);
+    }
+
+    pub(super) fn forget_lanes(&mut self) {
+        self.memory.lanes.clear();
+    }
+
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize> {
+        run(self.conn, sql, params).map_err(broken)
+    }
+
+    pub(super) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        let mut statement = self.conn.prepare_cached(sql).map_err(broken)?;
+        statement.query_row(params, read).optional().map_err(broken)
+    }
+
+    pub(super) fn many<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        super::many(self.conn, sql, params, read)
+    }
+
+    /// Does `verb` as `act` says: a repeat of its idempotency key gets the first answer, and the audit line and the
+    /// key are written with the change.
+    pub(super) fn perform<T: Serialize + DeserializeOwned>(
+        &mut self,
+        act: &Act,
+        verb: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(answer) = self.first_answer(act)? {
+            let answer = answer.ok_or(Error::ShownOnce)?;
+            return serde_json::from_str(&answer).map_err(|error| Error::Internal(error.to_string()));
+        }
+        let answer = verb(self)?;
+        self.audit(act)?;
+        let text = serde_json::to_string(&answer).map_err(|error| Error::Internal(error.to_string()))?;
+        self.keep_answer(act, Some(&text))?;
+        Ok(answer)
+    }
+
+    /// The stored answer under the act's key: `Some(None)` if it was one that is not kept.
+    pub(super) fn first_answer(&self, act: &Act) -> Result<Option<Option<String>>> {
+        let Some(once) = &act.once else { return Ok(None) };
+        let found = self.one(sql!("once/find"), (&once.scope, &once.key, self.now.0), |row| {
+            Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<String>>(1)?))
+        })?;
+        match found {
+            Some((fingerprint, _)) if fingerprint != once.fingerprint => Err(Error::KeyReused),
+            Some((_, answer)) => Ok(Some(answer)),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn keep_answer(&self, act: &Act, answer: Option<&str>) -> Result<()> {
+        if let Some(once) = &act.once {
+            let expires_at = self.now.plus(once.keep_for).0;
+            self.run(sql!("once/add"), (&once.scope, &once.key, &once.fingerprint, answer, expires_at))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn audit(&mut self, act: &Act) -> Result<()> {
+        let id = self.next_id();
+        let group = act.group.map(|GroupId(id)| id);
+        let line = (id, self.now.0, &act.actor, act.action, &act.object, group, act.detail.to_string());
+        self.run(sql!("once/audit"), line)?;
+        Ok(())
+    }
+}
+
+fn add(sum: &mut [i64; CODES], changes: &[i64; CODES]) {
+    sum.iter_mut().zip(changes).for_each(|(sum, change)| *sum += change);
+}

@@ -1,0 +1,195 @@
+//! The one writer: a thread that groups waiting verbs into one transaction (group commit). An fsync costs
+//! milliseconds, so one serves as many callers as have gathered, and each is answered only after it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use malla_queue::{Clock, Error, Result};
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::tx::{Memory, Tx};
+use super::{broken, run};
+use crate::arrivals::Signals;
+use crate::crashing::point;
+
+/// Verbs in one transaction at most.
+const GROUP_MAX: usize = 512;
+/// Verbs that wait for the writer at most; beyond it callers wait for a place.
+const QUEUE_MAX: usize = 4_096;
+
+/// What a verb's transaction must survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Durability {
+    /// The process. (What a power cut takes away is done again: leases.)
+    Process,
+    /// A power cut: it was promised to somebody.
+    Power,
+}
+
+/// Where verbs hand in their transactions.
+pub(super) struct Writer {
+    queue: mpsc::Sender<Box<dyn Job>>,
+}
+
+impl Writer {
+    pub(super) fn start(
+        conn: Connection,
+        clock: Arc<dyn Clock>,
+        signals: Arc<Signals>,
+    ) -> Result<(Self, JoinHandle<()>)> {
+        let memory = Memory::load(&conn).map_err(broken)?;
+        let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let thread = std::thread::Builder::new()
+            .name("malla-writer".into())
+            .spawn(move || Loop { conn, clock, signals, memory, durability: None }.run(jobs))
+            .map_err(|error| Error::Internal(format!("cannot start the writer: {error}")))?;
+        Ok((Self { queue }, thread))
+    }
+
+    /// Runs `verb` in a transaction, possibly together with others' verbs, but whole or not at all by itself.
+    /// `name` is the verb's, for crash points.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        durability: Durability,
+        verb: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (reply, answer) = oneshot::channel();
+        let job = OneJob { name, durability, verb: Some(verb), result: None, reply };
+        let gone = || Error::Unavailable("the store is closed".into());
+        self.queue.send(Box::new(job)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+/// A verb on its way through the writer.
+trait Job: Send {
+    fn name(&self) -> &'static str;
+    fn durability(&self) -> Durability;
+    /// Does the work and keeps the result; false if the work must be undone.
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool;
+    /// Tells the caller, after the commit: its own result, or why the whole group came to nothing.
+    fn answer(self: Box<Self>, group: &Result<()>);
+}
+
+struct OneJob<F, T> {
+    name: &'static str,
+    durability: Durability,
+    verb: Option<F>,
+    result: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
+}
+
+impl<F, T> Job for OneJob<F, T>
+where
+    F: FnOnce(&mut Tx<'_>) -> Result<T> + Send,
+    T: Send,
+{
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        let verb = self.verb.take().expect("a job runs once");
+        let result = catch_unwind(AssertUnwindSafe(|| verb(tx)))
+            .unwrap_or_else(|_| Err(Error::Internal("a verb panicked: see the log".into())));
+        let done = result.is_ok();
+        self.result = Some(result);
+        done
+    }
+
+    fn answer(self: Box<Self>, group: &Result<()>) {
+        let result = match (group, self.result) {
+            (Ok(()), Some(result)) | (Err(_), Some(result @ Err(_))) => result,
+            (Err(error), _) => Err(error.clone()),
+            (Ok(()), None) => Err(Error::Internal("the verb did not run".into())),
+        };
+        // A caller that went away has its answer all the same: the work is done.
+        let _ = self.reply.send(result);
+    }
+}
+
+struct Loop {
+    conn: Connection,
+    clock: Arc<dyn Clock>,
+    signals: Arc<Signals>,
+    memory: Memory,
+    /// What the connection is set to.
+    durability: Option<Durability>,
+}
+
+impl Loop {
+    fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+        let mut group = Vec::with_capacity(GROUP_MAX);
+        while jobs.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
+            let outcome = self.run_group(&mut group);
+            if let Err(error) = &outcome {
+                tracing::error!(%error, "{} verbs were not committed", group.len());
+            }
+            for job in group.drain(..) {
+                if outcome.is_ok() {
+                    point(job.name(), "after");
+                }
+                job.answer(&outcome);
+            }
+        }
+        // So that the next start finds a short log; if it fails, that start does it.
+        let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+
+    fn run_group(&mut self, group: &mut [Box<dyn Job>]) -> Result<()> {
+        let durability = group.iter().map(|job| job.durability()).max().unwrap_or(Durability::Power);
+        self.set_durability(durability).map_err(broken)?;
+        group.iter().for_each(|job| point(job.name(), "before"));
+        let outcome = self.try_group(group);
+        if outcome.is_err() {
+            if !self.conn.is_autocommit() {
+                let _ = self.conn.execute_batch("ROLLBACK");
+            }
+            self.memory = Memory::load(&self.conn).map_err(broken)?;
+        }
+        outcome
+    }
+
+    fn try_group(&mut self, group: &mut [Box<dyn Job>]) -> Result<()> {
+        run(&self.conn, "BEGIN IMMEDIATE", ()).map_err(broken)?;
+        let mut tx = Tx::new(&self.conn, self.clock.now(), &mut self.memory);
+        for job in &mut *group {
+            run(&self.conn, "SAVEPOINT verb", ()).map_err(broken)?;
+            let mark = tx.mark();
+            if job.run(&mut tx) {
+                point(job.name(), "inside");
+            } else {
+                if self.conn.is_autocommit() {
+                    // SQLite gave up the whole transaction (the disk is full, an I/O error).
+                    return Err(Error::Unavailable("the store could not write: is its disk full?".into()));
+                }
+                run(&self.conn, "ROLLBACK TO verb", ()).map_err(broken)?;
+                tx.undo_to(mark);
+            }
+            run(&self.conn, "RELEASE verb", ()).map_err(broken)?;
+        }
+        let roused = tx.settle()?;
+        run(&self.conn, "COMMIT", ()).map_err(broken)?;
+        roused.iter().for_each(|room| self.signals.rouse(room));
+        Ok(())
+    }
+
+    fn set_durability(&mut self, wanted: Durability) -> rusqlite::Result<()> {
+        if self.durability != Some(wanted) {
+            let level = match wanted {
+                Durability::Process => "PRAGMA synchronous = NORMAL",
+                Durability::Power => "PRAGMA synchronous = FULL",
+            };
+            self.conn.execute_batch(level)?;
+            self.durability = Some(wanted);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! The questions of `verify`: each finds what should not be, in words.
+
+/// `{now}` stands for the time.
+pub(crate) const QUESTIONS: [&str; 12] = [
+    include_str!("../sql/both/verify/tally.sql"),
+    include_str!("../sql/both/verify/tally_total.sql"),
+    include_str!("../sql/both/verify/lane_tally.sql"),
+    include_str!("../sql/both/verify/lane_tally_total.sql"),
+    include_str!("../sql/both/verify/running.sql"),
+    include_str!("../sql/both/verify/open_place.sql"),
+    include_str!("../sql/both/verify/stray_ready.sql"),
+    include_str!("../sql/both/verify/stray_lease.sql"),
+    include_str!("../sql/both/verify/awaiting.sql"),
+    include_str!("../sql/both/verify/dedup.sql"),
+    include_str!("../sql/both/verify/stuck_lane.sql"),
+    include_str!("../sql/both/verify/full_lane.sql"),
+];
+
+/// Findings of one question at most: the first few say what is wrong.
+pub(crate) const FINDINGS_MAX: usize = 20;
