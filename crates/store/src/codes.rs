@@ -1,7 +1,8 @@
-//! How states lie in the store. `queued` and `running` are one code: a lease makes the difference, so that leasing
+//! How states, retry delays and roles lie in the store. `queued` and `running` are one code: a lease makes the difference, so that leasing
 //! never writes to a task row.
 
-use malla_queue::State;
+use malla_access::Role;
+use malla_queue::{Error, Result, RetryDelays, State};
 
 /// The state column of a task row, and the index of its counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,4 +60,21 @@ impl Code {
             state => state,
         }
     }
+}
+
+pub(crate) fn read_retry(text: Option<&str>) -> Result<RetryDelays> {
+    text.map_or(Ok(RetryDelays::none()), |text| {
+        serde_json::from_str(text).map_err(|error| Error::Internal(format!("retry delays: {error}")))
+    })
+}
+
+/// No delays, the common case, take no room.
+pub(crate) fn write_retry(delays: &RetryDelays) -> Option<String> {
+    let delays = delays.as_millis();
+    (!delays.is_empty()).then(|| serde_json::to_string(delays).expect("numbers are JSON"))
+}
+
+/// A role that this program does not know may do nothing but look.
+pub(crate) fn read_role(name: &str) -> Role {
+    name.parse().unwrap_or(Role::Readonly)
 }

@@ -9,7 +9,9 @@ mod codes;
 mod counting;
 mod crashing;
 mod listing;
+mod nonces;
 mod place;
+pub mod postgres;
 pub mod sqlite;
 mod verifying;
 
@@ -30,6 +32,7 @@ pub struct Opened {
 
 enum Which {
     Sqlite(Arc<sqlite::Sqlite>),
+    Postgres(Arc<postgres::Postgres>),
 }
 
 impl Opened {
@@ -37,6 +40,7 @@ impl Opened {
     pub async fn close(&self) {
         match &self.which {
             Which::Sqlite(store) => store.close().await,
+            Which::Postgres(store) => store.close(),
         }
     }
 }
@@ -50,6 +54,16 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             access: store.clone(),
             backend: "sqlite",
             which: Which::Sqlite(store),
+        });
+    }
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        let store = postgres::Postgres::open(url, clock.clone(), limits).await?;
+        tokio::spawn(postgres::Postgres::keep_time(store.pool(), clock));
+        return Ok(Opened {
+            queue: store.clone(),
+            access: store.clone(),
+            backend: "postgres",
+            which: Which::Postgres(store),
         });
     }
     Err(Error::Invalid(format!("\"{}\" is not a store: use sqlite:PATH or postgres://…", without_password(url))))

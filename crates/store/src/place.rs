@@ -21,6 +21,13 @@ impl LaneState {
     }
 }
 
+/// When a lane may start next after its gap was changed: the gap that already runs is shortened or lengthened with it;
+/// a rest that a site asked for stays.
+pub(crate) fn regapped(next_start_at: i64, gap_ms: i64, new_gap_ms: i64, now: i64) -> i64 {
+    let left = next_start_at - now;
+    if left > 0 && left <= gap_ms { next_start_at - gap_ms + new_gap_ms } else { next_start_at }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +46,13 @@ mod tests {
         assert_eq!(LANE.place(None, 0), None);
         assert_eq!(LaneState { running: 1, ..LANE }.place(Some(1), 0), None);
         assert_eq!(LaneState { paused: true, ..LANE }.place(Some(1), 0), None);
+    }
+
+    #[test]
+    fn a_changed_gap_moves_the_next_start_but_no_rest() {
+        assert_eq!(regapped(1_060, 60, 10, 1_000), 1_010);
+        assert_eq!(regapped(1_030, 60, 90, 1_000), 1_060);
+        assert_eq!(regapped(900, 60, 10, 1_000), 900);
+        assert_eq!(regapped(5_000, 60, 10, 1_000), 5_000);
     }
 }

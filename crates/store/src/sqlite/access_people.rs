@@ -1,11 +1,12 @@
 //! Users and groups.
 
-use malla_access::{Group, NewUser, Role, User, UserChange, UserId};
+use malla_access::{Group, NewUser, User, UserChange, UserId};
 use malla_queue::{Error, GroupId, Result, Scope, UnixMs};
 use rusqlite::{Connection, Row};
 
 use super::tx::Tx;
 use super::{many, sql};
+use crate::codes::read_role;
 
 pub(super) fn create_user(tx: &mut Tx<'_>, new: &NewUser) -> Result<User> {
     if find_user(tx.conn, &new.name)?.is_some() {
@@ -85,11 +86,6 @@ fn read_user(row: &Row<'_>) -> rusqlite::Result<User> {
         groups: Vec::new(),
         created_at: UnixMs(row.get(4)?),
     })
-}
-
-/// A role that this program does not know may do nothing but look.
-pub(super) fn read_role(name: &str) -> Role {
-    name.parse().unwrap_or(Role::Readonly)
 }
 
 fn with_groups(conn: &Connection, user: User) -> Result<User> {

@@ -6,9 +6,10 @@ use malla_access::{AuditEntry, AuditFilter, NewToken, Principal, SecretHash, Ses
 use malla_queue::{Act, Error, GroupId, Result, Scope, UnixMs};
 use rusqlite::{Connection, Row};
 
-use super::access_people::{group, read_role, user, user_by_id};
+use super::access_people::{group, user, user_by_id};
 use super::tx::Tx;
 use super::{many, read, sql};
+use crate::codes::read_role;
 use crate::listing::Builder;
 
 /// The secret is with the caller only, so a repeat under the same key cannot be answered.

@@ -8,11 +8,11 @@ use malla_queue::{
     UnixMs,
 };
 
-use super::lease::{read_retry, write_lane};
+use super::lease::write_lane;
 use super::sql;
 use super::submit::{add_events, enter_lane, submit_one};
 use super::tx::Tx;
-use crate::codes::Code;
+use crate::codes::{Code, read_retry};
 use crate::place::LaneState;
 
 /// What a finish does to the lanes it touches, gathered so that each is written once.

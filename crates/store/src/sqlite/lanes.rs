@@ -5,7 +5,7 @@ use malla_queue::{Act, Error, GroupId, Lane, LaneChange, LaneKey, Result, Scope}
 use super::lease::write_lane;
 use super::tx::Tx;
 use super::{read, sql};
-use crate::place::LaneState;
+use crate::place::{LaneState, regapped};
 
 pub(super) fn change(tx: &mut Tx<'_>, scope: &Scope, key: &LaneKey, change: LaneChange, act: &Act) -> Result<Lane> {
     let found = tx.one(sql!("lane/find"), (key.as_str(),), |row| {
@@ -25,10 +25,7 @@ pub(super) fn change(tx: &mut Tx<'_>, scope: &Scope, key: &LaneKey, change: Lane
         state.paused = change.paused.unwrap_or(state.paused);
         state.ceiling = change.ceiling.map_or(state.ceiling, i64::from);
         let new_gap_ms = change.gap_ms.map_or(gap_ms, |gap| i64::try_from(gap).unwrap_or(i64::MAX));
-        // The gap that already runs is shortened or lengthened with it; a rest that a site asked for stays.
-        if state.next_start_at > tx.now.0 && state.next_start_at - tx.now.0 <= gap_ms {
-            state.next_start_at = state.next_start_at - gap_ms + new_gap_ms;
-        }
+        state.next_start_at = regapped(state.next_start_at, gap_ms, new_gap_ms, tx.now.0);
         tx.run(sql!("lane/change"), (lane, state.paused, state.ceiling, new_gap_ms, state.next_start_at))?;
         write_lane(tx, lane, &state, tx.now.0)?;
         tx.rouse(key.room());

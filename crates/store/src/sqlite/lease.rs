@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use malla_queue::{
-    Error, GroupId, Kind, LaneKey, LeaseRequest, LeaseToken, Leased, Leases, Priority, Result, RetryDelays, TaskId,
-    UnixMs,
+    Error, GroupId, Kind, LaneKey, LeaseRequest, LeaseToken, Leased, Leases, Priority, Result, TaskId, UnixMs,
 };
 
 use super::sql;
 use super::tx::Tx;
+use crate::codes::read_retry;
+use crate::nonces::nonces;
 use crate::place::LaneState;
 
 /// Lanes that turn out to have nothing due are put right and passed over; after this many rounds the caller asks again.
@@ -134,12 +135,6 @@ pub(super) fn write_lane(tx: &Tx<'_>, lane: i64, state: &LaneState, turn: i64) -
     Ok(())
 }
 
-pub(super) fn read_retry(text: Option<&str>) -> Result<RetryDelays> {
-    text.map_or(Ok(RetryDelays::none()), |text| {
-        serde_json::from_str(text).map_err(|error| Error::Internal(format!("retry delays: {error}")))
-    })
-}
-
 pub(super) fn extend(tx: &mut Tx<'_>, tokens: &[LeaseToken], lease_for: Duration) -> Result<Vec<LeaseToken>> {
     let expires_at = tx.now.plus(lease_for).0;
     let mut lost = Vec::new();
@@ -149,11 +144,4 @@ pub(super) fn extend(tx: &mut Tx<'_>, tokens: &[LeaseToken], lease_for: Duration
         }
     }
     Ok(lost)
-}
-
-/// Fresh nonces, from the system's randomness in one call.
-pub(crate) fn nonces(count: usize) -> Result<Vec<i64>> {
-    let mut bytes = vec![0u8; count * 8];
-    getrandom::fill(&mut bytes).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
-    Ok(bytes.as_chunks::<8>().0.iter().map(|chunk| i64::from_le_bytes(*chunk)).collect())
 }

@@ -12,12 +12,12 @@ pub(super) fn prune(tx: &mut Tx<'_>, retention: Retention) -> Result<u64> {
     let before = |age| TaskId::first_at(tx.now.minus(age)).0;
     let (tasks, events, audit) = (before(retention.tasks), before(retention.events), before(retention.audit));
     let unused = tx.now.minus(retention.tasks).0;
-    let mut gone = prune_tasks(tx, tasks, retention.step)?;
+    let mut gone = prune_lanes(tx, unused, retention.step)?;
+    gone += prune_tasks(tx, tasks, retention.step)?;
     gone += tx.run(sql!("prune/events"), (events, retention.step))?;
     gone += tx.run(sql!("prune/audit"), (audit, retention.step))?;
     gone += tx.run(sql!("prune/once"), (tx.now.0, retention.step))?;
     gone += tx.run(sql!("prune/sessions"), (tx.now.0, retention.step))?;
-    gone += prune_lanes(tx, unused, retention.step)?;
     Ok(gone as u64)
 }
 
@@ -35,7 +35,9 @@ fn prune_tasks(tx: &mut Tx<'_>, before: i64, step: usize) -> Result<usize> {
 }
 
 fn prune_lanes(tx: &mut Tx<'_>, unused_since: i64, step: usize) -> Result<usize> {
-    let empty: Vec<i64> = tx.many(sql!("prune/lanes"), (unused_since, step), |row| row.get(0))?;
+    let mut empty: Vec<i64> = tx.many(sql!("prune/lanes"), (unused_since, step), |row| row.get(0))?;
+    // A lane whose counters this transaction has yet to write goes in the next step.
+    empty.retain(|lane| !tx.counts_change(LaneId(*lane)));
     for lane in &empty {
         tx.run(sql!("prune/drop_lane"), (lane,))?;
         tx.run(sql!("prune/drop_lane_tally"), (lane,))?;

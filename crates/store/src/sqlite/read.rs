@@ -6,9 +6,8 @@ use malla_queue::{
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter, types::Value};
 
-use super::lease::read_retry;
 use super::{broken, many, sql};
-use crate::codes::Code;
+use crate::codes::{Code, read_retry};
 use crate::counting::{Counter, HeldByLane, Running};
 use crate::listing::{Builder, Param, Statement, next_page};
 

@@ -4,7 +4,7 @@ use malla_queue::{Error, Event, LaneId, Limits, NewTask, Result, Submitted, Task
 
 use super::sql;
 use super::tx::Tx;
-use crate::codes::Code;
+use crate::codes::{Code, write_retry};
 
 pub(super) fn submit(tx: &mut Tx<'_>, tasks: &[NewTask], limits: &Limits) -> Result<Vec<Submitted>> {
     let waiting = tx.open_tasks();
@@ -26,7 +26,7 @@ pub(super) fn submit_one(tx: &mut Tx<'_>, task: &NewTask, parent: Option<TaskId>
     let id = tx.next_id();
     let run_at = task.run_at.unwrap_or(tx.now).0;
     let (kind, group, prio) = (task.kind.as_str(), task.group.map(|g| g.0), task.priority.rank());
-    let retry = retry_text(task);
+    let retry = write_retry(&task.retry);
     let parent = parent.map(|parent| parent.0);
     let row = (id, lane.0, kind, group, prio, run_at, parent, &task.dedup, retry, &task.payload);
     tx.run(sql!("submit/add_task"), row)?;
@@ -79,9 +79,4 @@ fn lane_of(tx: &mut Tx<'_>, task: &NewTask) -> Result<LaneId> {
     };
     tx.remember_lane(key, lane);
     Ok(lane)
-}
-
-fn retry_text(task: &NewTask) -> Option<String> {
-    let delays = task.retry.as_millis();
-    (!delays.is_empty()).then(|| serde_json::to_string(delays).expect("numbers are JSON"))
 }

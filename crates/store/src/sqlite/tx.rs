@@ -125,6 +125,11 @@ impl<'c> Tx<'c> {
         self.deltas.push(((lane, kind.clone(), group.unwrap_or(0)), changes));
     }
 
+    /// Whether counters of this lane wait to be written.
+    pub(super) fn counts_change(&self, lane: LaneId) -> bool {
+        self.deltas.iter().any(|((changed, ..), _)| *changed == lane)
+    }
+
     pub(super) fn rouse(&mut self, room: &str) {
         if self.roused.last().is_none_or(|last| last != room) {
             self.roused.push(room.to_owned());

@@ -1,0 +1,1 @@
+INSERT INTO membership (usr, grp) VALUES ($1, $2) ON CONFLICT DO NOTHING

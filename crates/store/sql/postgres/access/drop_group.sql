@@ -1,0 +1,1 @@
+DELETE FROM grp WHERE id = $1

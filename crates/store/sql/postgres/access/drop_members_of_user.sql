@@ -1,0 +1,1 @@
+DELETE FROM membership WHERE usr = $1

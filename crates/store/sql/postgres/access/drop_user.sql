@@ -1,0 +1,1 @@
+DELETE FROM usr WHERE id = $1

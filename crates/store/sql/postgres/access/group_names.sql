@@ -1,0 +1,1 @@
+SELECT id, name FROM grp WHERE id = ANY ($1)

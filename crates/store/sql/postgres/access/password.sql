@@ -1,0 +1,1 @@
+SELECT password_hash FROM usr WHERE name = $1 AND NOT disabled

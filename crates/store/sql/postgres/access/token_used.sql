@@ -1,0 +1,1 @@
+UPDATE token SET last_used_at = $2 WHERE id = $1

@@ -1,0 +1,1 @@
+SELECT id, name, role, disabled, created_at FROM usr WHERE id = $1

@@ -1,0 +1,1 @@
+SELECT malla_lock_lanes($1, $2, $3, $4, $5, $6, $7)

@@ -1,0 +1,1 @@
+UPDATE once SET answer = $3 WHERE scope = $1 AND key = $2

@@ -1,0 +1,2 @@
+-- The weekly partitions that there are, by name.
+SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'task'::regclass

@@ -1,0 +1,1 @@
+DELETE FROM event WHERE id IN (SELECT id FROM event WHERE id < $1 ORDER BY id LIMIT $2)

@@ -1,0 +1,1 @@
+SELECT malla_prune_lanes($1, $2)

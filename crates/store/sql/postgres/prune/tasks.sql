@@ -1,0 +1,1 @@
+SELECT malla_prune_tasks($1, $2)

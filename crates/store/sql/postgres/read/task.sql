@@ -1,0 +1,1 @@
+SELECT retry, dedup, payload, result, history FROM task WHERE id = $1

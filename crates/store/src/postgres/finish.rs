@@ -1,0 +1,174 @@
+//! Ending leases, and sending back what is overdue.
+
+use deadpool_postgres::{GenericClient, Object};
+use malla_queue::{
+    Ending, Error, GroupId, HISTORY_BYTES_MAX, Kind, LaneKey, LeaseToken, Overdue, Result, TaskId, UnixMs,
+};
+use tokio_postgres::Row;
+
+use super::pool::Broken;
+use super::sql;
+use super::submit::Columns;
+use crate::codes::{Code, read_retry};
+
+/// What ended, as the server's function numbers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Lease = 0,
+    LapsedLease = 1,
+    Confirmation = 2,
+}
+
+/// How an ending was taken, as the server's function numbers it.
+const DONE: i16 = 0;
+const CAME_BEFORE: i16 = 1;
+
+pub(super) struct Finished {
+    taken: Vec<i16>,
+    pub(super) rouse: Vec<String>,
+}
+
+impl Finished {
+    pub(super) fn answers(&self, endings: &[(LeaseToken, Ending)]) -> Vec<Result<()>> {
+        let answer = |((token, _), taken): (&(LeaseToken, Ending), &i16)| match *taken {
+            DONE | CAME_BEFORE => Ok(()),
+            _ => Err(Error::LeaseLost(token.task)),
+        };
+        endings.iter().zip(&self.taken).map(answer).collect()
+    }
+}
+
+/// Ends leases. Without follow-ups that is one statement, which is its own transaction.
+pub(super) async fn finish(
+    client: &mut Object,
+    endings: &[(LeaseToken, Ending)],
+    now: UnixMs,
+) -> Result<Finished, Broken> {
+    if endings.iter().all(|(_, ending)| ending.follow_ups.is_empty()) {
+        return call(client, Source::Lease, endings, now).await;
+    }
+    let tx = client.transaction().await?;
+    let mut all = Columns::default();
+    for (token, ending) in endings {
+        ending.follow_ups.iter().for_each(|task| all.push(task, Some(token.task), now));
+    }
+    let leased: Vec<i64> = endings.iter().map(|(token, _)| token.task.0).collect();
+    all.lock_lanes(&tx, now, &leased).await?;
+    let mut finished = call(&tx, Source::Lease, endings, now).await?;
+    let mut follow_ups = Columns::default();
+    for ((token, ending), taken) in endings.iter().zip(&finished.taken) {
+        if *taken == DONE {
+            ending.follow_ups.iter().for_each(|task| follow_ups.push(task, Some(token.task), now));
+        }
+    }
+    if !follow_ups.is_empty() {
+        let (_, rouse) = follow_ups.submit(&tx, now, None).await?;
+        finished.rouse.extend(rouse);
+    }
+    crate::crashing::point("finish", "inside");
+    tx.commit().await?;
+    Ok(finished)
+}
+
+async fn call(
+    client: &impl GenericClient,
+    source: Source,
+    endings: &[(LeaseToken, Ending)],
+    now: UnixMs,
+) -> Result<Finished, Broken> {
+    let of = |read: fn(&Ending) -> i64| endings.iter().map(|(_, ending)| read(ending)).collect::<Vec<i64>>();
+    let small = |read: fn(&Ending) -> u32| {
+        endings.iter().map(|(_, ending)| i32::try_from(read(ending)).unwrap_or(i32::MAX)).collect::<Vec<i32>>()
+    };
+    let maybe = |read: fn(&Ending) -> Option<UnixMs>| {
+        endings.iter().map(|(_, ending)| read(ending).map(|at| at.0)).collect::<Vec<Option<i64>>>()
+    };
+    let tasks: Vec<i64> = endings.iter().map(|(token, _)| token.task.0).collect();
+    let nonces: Vec<i64> = endings.iter().map(|(token, _)| token.nonce).collect();
+    let states: Vec<i16> = endings.iter().map(|(_, ending)| Code::of(ending.state) as i16).collect();
+    let run_ats = of(|ending| ending.run_at.unwrap_or(ending.at).0);
+    let finished_ats = maybe(|ending| ending.state.is_final().then_some(ending.at));
+    let (failures, lapses) = (small(|ending| ending.failures), small(|ending| ending.lapses));
+    let results: Vec<Option<&[u8]>> = endings.iter().map(|(_, ending)| ending.result.as_deref()).collect();
+    let lines: Vec<String> = endings.iter().map(|(_, ending)| ending.entry.line()).collect();
+    let rests = maybe(|ending| ending.lane_rest_until);
+    let events = endings.iter().zip(1i32..).flat_map(|((_, ending), of)| ending.events.iter().map(move |e| (of, e)));
+    let (event_of, events): (Vec<i32>, Vec<_>) = events.unzip();
+    let event_kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+    let event_groups: Vec<Option<i64>> = events.iter().map(|event| event.group.map(|g| g.0)).collect();
+    let event_bodies: Vec<&[u8]> = events.iter().map(|event| event.body.as_slice()).collect();
+    let history_max = i32::try_from(HISTORY_BYTES_MAX).unwrap_or(i32::MAX);
+
+    let statement = client.prepare_cached(sql!("finish")).await?;
+    let row = client
+        .query_one(
+            &statement,
+            &[
+                &(source as i32),
+                &tasks,
+                &nonces,
+                &states,
+                &run_ats,
+                &finished_ats,
+                &failures,
+                &lapses,
+                &results,
+                &lines,
+                &rests,
+                &event_of,
+                &event_kinds,
+                &event_groups,
+                &event_bodies,
+                &now.0,
+                &history_max,
+            ],
+        )
+        .await?;
+    let rouse = row.get::<_, Option<Vec<String>>>(1).unwrap_or_default();
+    Ok(Finished { taken: row.get(0), rouse })
+}
+
+/// Sends back tasks whose lease or confirmation is overdue. Whoever extended, finished or confirmed meanwhile is left
+/// alone: the server looks again behind its locks.
+pub(super) async fn reap(client: &mut Object, limit: usize, now: UnixMs) -> Result<(u64, Vec<String>), Broken> {
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = client.query(&client.prepare_cached(sql!("reap/leases")).await?, &[&now.0, &most]).await?;
+    let lapsed = rows.iter().map(|row| {
+        let token = LeaseToken { task: TaskId(row.get(0)), nonce: row.get(1) };
+        let lease = Some((UnixMs(row.get(2)), row.get(3)));
+        Ok((token, overdue(row, 4, token.task, lease)?.ending(now)))
+    });
+    let lapsed = lapsed.collect::<Result<Vec<_>, Broken>>()?;
+    let most = most - i64::try_from(lapsed.len()).unwrap_or(0);
+    let rows = client.query(&client.prepare_cached(sql!("reap/awaiting")).await?, &[&now.0, &most]).await?;
+    let unconfirmed = rows.iter().map(|row| {
+        let token = LeaseToken { task: TaskId(row.get(0)), nonce: 0 };
+        Ok((token, overdue(row, 1, token.task, None)?.ending(now)))
+    });
+    let unconfirmed = unconfirmed.collect::<Result<Vec<_>, Broken>>()?;
+
+    let (mut count, mut rouse) = (0, Vec::new());
+    for (source, endings) in [(Source::LapsedLease, lapsed), (Source::Confirmation, unconfirmed)] {
+        if !endings.is_empty() {
+            let finished = call(client, source, &endings, now).await?;
+            count += finished.taken.iter().filter(|taken| **taken == DONE).count() as u64;
+            rouse.extend(finished.rouse);
+        }
+    }
+    Ok((count, rouse))
+}
+
+/// Reads the columns kind, grp, failures, lapses, retry and the lane's key, from column `at` on.
+fn overdue(row: &Row, at: usize, task: TaskId, lease: Option<(UnixMs, String)>) -> Result<Overdue, Broken> {
+    let small = |column: usize| u32::try_from(row.get::<_, i32>(column)).unwrap_or(0);
+    Ok(Overdue {
+        task,
+        kind: Kind::new(row.get::<_, String>(at)),
+        group: row.get::<_, Option<i64>>(at + 1).map(GroupId),
+        failures: small(at + 2),
+        lapses: small(at + 3),
+        retry: read_retry(row.get(at + 4))?,
+        lane: LaneKey::trusted(row.get(at + 5)),
+        lease,
+    })
+}

@@ -1,0 +1,353 @@
+//! The shared store: PostgreSQL, for many nodes.
+
+mod access;
+mod access_people;
+mod access_secrets;
+mod act;
+mod batch;
+mod finish;
+mod lease;
+mod partitions;
+mod perform;
+mod pool;
+mod read;
+mod submit;
+mod wake;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deadpool_postgres::{Object, Pool};
+use malla_queue::{
+    Act, Arrivals, Bulk, Clock, Ending, Error, KindCounts, Lane, LaneChange, LaneFilter, LaneKey, LanePage,
+    LeaseRequest, LeaseToken, Leases, Limits, Move, NewTask, Queue, Result, Retention, Room, Scope, Submitted,
+    SystemClock, Task, TaskFilter, TaskId, TaskPage, TaskSummary, UnixMs,
+};
+use tokio_postgres::Config;
+
+use crate::arrivals::Signals;
+use crate::crashing::point;
+use crate::{checks, verifying};
+use batch::Batcher;
+use pool::{Broken, broken, causes, connection, with_retries};
+use submit::Columns;
+use wake::Nudger;
+
+/// A statement of this store, from its file.
+macro_rules! sql {
+    ($name:literal) => {
+        include_str!(concat!("../../sql/postgres/", $name, ".sql"))
+    };
+}
+pub(crate) use sql;
+
+mod migrations {
+    refinery::embed_migrations!("migrations/postgres");
+}
+
+/// The lock that lets one node migrate at a time.
+const MIGRATION_LOCK: i64 = 0x6d61_6c6c_61;
+/// How often this node compares its clock with the server's.
+const CLOCK_EVERY: Duration = Duration::from_secs(10);
+
+pub struct Postgres {
+    pool: Pool,
+    signals: Arc<Signals>,
+    nudger: Arc<Nudger>,
+    submits: Batcher<NewTask, Submitted>,
+    finishes: Batcher<(LeaseToken, Ending), Result<()>>,
+    clock: Arc<dyn Clock>,
+    limits: Limits,
+}
+
+impl Postgres {
+    /// Opens the store at `url`, making or migrating it if need be.
+    pub async fn open(url: &str, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
+        let config = pool::config(url)?;
+        let pool = pool::pool(&config)?;
+        migrate(&pool, url).await?;
+        partitions::make_ahead(&connection(&pool).await?, clock.now()).await.map_err(said)?;
+        Ok(Self::start(config, pool, clock, limits))
+    }
+
+    fn start(config: Config, pool: Pool, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
+        let signals = Arc::new(Signals::default());
+        let nudger = Arc::new(Nudger::start(signals.clone(), pool.clone()));
+        tokio::spawn(wake::listen(config, Arc::downgrade(&signals)));
+        let submits = {
+            let (pool, clock, nudger, limit) = (pool.clone(), clock.clone(), nudger.clone(), limits.pending_max);
+            Batcher::start(move |tasks| submit_batch(pool.clone(), clock.clone(), nudger.clone(), limit, tasks))
+        };
+        let finishes = {
+            let (pool, clock, nudger) = (pool.clone(), clock.clone(), nudger.clone());
+            Batcher::start(move |endings| finish_batch(pool.clone(), clock.clone(), nudger.clone(), endings))
+        };
+        Arc::new(Self { pool, signals, nudger, submits, finishes, clock, limits })
+    }
+
+    /// Keeps `clock` in step with the server's, so that all nodes agree on when a lease ends.
+    pub(crate) async fn keep_time(pool: Pool, clock: Arc<SystemClock>) {
+        loop {
+            let asked = std::time::Instant::now();
+            let told = match pool.get().await {
+                Ok(client) => {
+                    client.query_one("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", &[]).await.ok()
+                }
+                Err(_) => None,
+            };
+            // A slow answer tells little about the time.
+            if let Some(row) = told.filter(|_| asked.elapsed() < Duration::from_millis(200)) {
+                clock.agree_with(UnixMs(row.get(0)).plus(asked.elapsed() / 2));
+            }
+            tokio::time::sleep(CLOCK_EVERY).await;
+        }
+    }
+
+    pub(crate) fn pool(&self) -> Pool {
+        self.pool.clone()
+    }
+
+    /// Lets go of all connections. Verbs after this are refused.
+    pub fn close(&self) {
+        self.pool.close();
+    }
+
+    async fn client(&self) -> Result<Object> {
+        connection(&self.pool).await
+    }
+}
+
+async fn migrate(pool: &Pool, url: &str) -> Result<()> {
+    let mut client = connection(pool).await?;
+    let lock = client.query_one("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK]).await;
+    lock.map_err(|error| broken(&error))?;
+    let migrated = migrate_locked(&mut client, url).await;
+    let _ = client.execute("SELECT pg_advisory_unlock($1)", &[&MIGRATION_LOCK]).await;
+    migrated
+}
+
+async fn migrate_locked(client: &mut Object, url: &str) -> Result<()> {
+    let runner = migrations::migrations::runner();
+    let known = runner.get_migrations().iter().map(|m| i64::from(m.version())).max().unwrap_or(0);
+    let there = client.query_one("SELECT to_regclass('refinery_schema_history') IS NOT NULL", &[]).await;
+    if there.map_err(|error| broken(&error))?.get(0) {
+        let row = client.query_one("SELECT max(version)::bigint FROM refinery_schema_history", &[]).await;
+        let applied = row.map_err(|error| broken(&error))?.get(0);
+        checks::version(applied, known, crate::without_password(url))?;
+    }
+    let migrated = runner.run_async(&mut ***client).await;
+    migrated.map_err(|error| {
+        Error::Unavailable(format!("cannot bring {} up to date: {}", crate::without_password(url), causes(&error)))
+    })?;
+    Ok(())
+}
+
+async fn submit_batch(
+    pool: Pool,
+    clock: Arc<dyn Clock>,
+    nudger: Arc<Nudger>,
+    pending_max: u64,
+    tasks: Vec<NewTask>,
+) -> Result<Vec<Submitted>> {
+    point("submit", "before");
+    let (submitted, rouse) = with_retries(|| async {
+        let client = connection(&pool).await?;
+        let now = clock.now();
+        let mut columns = Columns::default();
+        tasks.iter().for_each(|task| columns.push(task, None, now));
+        columns.submit(&client, now, Some(pending_max)).await
+    })
+    .await?;
+    point("submit", "after");
+    nudger.rouse(rouse);
+    Ok(submitted)
+}
+
+async fn finish_batch(
+    pool: Pool,
+    clock: Arc<dyn Clock>,
+    nudger: Arc<Nudger>,
+    endings: Vec<(LeaseToken, Ending)>,
+) -> Result<Vec<Result<()>>> {
+    point("finish", "before");
+    let finished = with_retries(|| async {
+        let mut client = connection(&pool).await?;
+        finish::finish(&mut client, &endings, clock.now()).await
+    })
+    .await?;
+    point("finish", "after");
+    let answers = finished.answers(&endings);
+    nudger.rouse(finished.rouse);
+    Ok(answers)
+}
+
+/// Runs a verb on a connection of its own, again after a deadlock, with its crash points around it.
+macro_rules! verb {
+    ($store:ident, $name:literal, |$client:ident, $now:ident| $body:expr) => {{
+        point($name, "before");
+        let answer = with_retries(|| async {
+            let mut $client = $store.client().await?;
+            let $now = $store.clock.now();
+            $body.await
+        })
+        .await?;
+        point($name, "after");
+        answer
+    }};
+}
+use verb;
+
+#[async_trait]
+impl Queue for Postgres {
+    async fn submit(&self, tasks: Vec<NewTask>, act: Option<Act>) -> Result<Vec<Submitted>> {
+        checks::submission(&tasks, &self.limits)?;
+        let Some(act) = act else { return self.submits.call(tasks).await };
+        let (submitted, rouse) = verb!(self, "submit", |client, now| async {
+            let tx = client.transaction().await?;
+            if let Some(answer) = perform::first_answer(&tx, &act, now).await? {
+                return Ok((answer, Vec::new()));
+            }
+            let mut columns = Columns::default();
+            tasks.iter().for_each(|task| columns.push(task, None, now));
+            let (submitted, rouse) = columns.submit(&tx, now, Some(self.limits.pending_max)).await?;
+            Ok((perform::settle(tx, &act, now, "submit", submitted).await?, rouse))
+        });
+        self.nudger.rouse(rouse);
+        Ok(submitted)
+    }
+
+    async fn lease(&self, request: LeaseRequest) -> Result<Leases> {
+        Ok(verb!(self, "lease", |client, now| lease::lease(&mut client, &request, now)))
+    }
+
+    async fn extend(&self, tokens: &[LeaseToken], lease_for: Duration) -> Result<Vec<LeaseToken>> {
+        Ok(verb!(self, "extend", |client, now| lease::extend(&mut client, tokens, lease_for, now)))
+    }
+
+    async fn finish(&self, endings: Vec<(LeaseToken, Ending)>) -> Result<Vec<Result<()>>> {
+        checks::each_ending(endings, &self.limits, |endings| self.finishes.call(endings)).await
+    }
+
+    async fn reap(&self, limit: usize) -> Result<u64> {
+        let (count, rouse) = verb!(self, "reap", |client, now| finish::reap(&mut client, limit, now));
+        self.nudger.rouse(rouse);
+        Ok(count)
+    }
+
+    async fn prune(&self, retention: Retention) -> Result<u64> {
+        Ok(verb!(self, "prune", |client, now| prune(&mut client, retention, now)))
+    }
+
+    async fn act_on(&self, scope: &Scope, task: TaskId, verb: Move, act: Act) -> Result<TaskSummary> {
+        let (summary, rouse) = verb!(self, "act", |client, now| act::act_on(&mut client, scope, task, verb, &act, now));
+        self.nudger.rouse(rouse);
+        Ok(summary)
+    }
+
+    async fn act_on_all(&self, filter: &TaskFilter, below: Option<TaskId>, verb: Move, act: Act) -> Result<Bulk> {
+        let (bulk, rouse) =
+            verb!(self, "act", |client, now| act::act_on_all(&mut client, filter, below, verb, &act, now));
+        self.nudger.rouse(rouse);
+        Ok(bulk)
+    }
+
+    async fn change_lane(&self, scope: &Scope, lane: &LaneKey, change: LaneChange, act: Act) -> Result<Lane> {
+        change.check()?;
+        let (lane, rouse) =
+            verb!(self, "lane", |client, now| act::change_lane(&mut client, scope, lane, change, &act, now));
+        self.nudger.rouse(rouse);
+        Ok(lane)
+    }
+
+    async fn task(&self, scope: &Scope, id: TaskId) -> Result<Task> {
+        read::task(&self.client().await?, scope, id).await.map_err(said)
+    }
+
+    async fn tasks(&self, filter: &TaskFilter, below: Option<TaskId>, limit: usize) -> Result<TaskPage> {
+        read::tasks(&self.client().await?, filter, below, limit).await.map_err(said)
+    }
+
+    async fn lane(&self, scope: &Scope, key: &LaneKey) -> Result<Lane> {
+        read::lane(&self.client().await?, scope, key).await.map_err(said)
+    }
+
+    async fn lanes(
+        &self,
+        scope: &Scope,
+        filter: &LaneFilter,
+        after: Option<&LaneKey>,
+        limit: usize,
+    ) -> Result<LanePage> {
+        read::lanes(&self.client().await?, scope, filter, after, limit).await.map_err(said)
+    }
+
+    async fn counts(&self, scope: &Scope) -> Result<Vec<KindCounts>> {
+        let mut client = self.client().await?;
+        let tx = one_view(&mut client).await?;
+        read::counts(&tx, scope).await.map_err(said)
+    }
+
+    async fn verify(&self) -> Result<Vec<String>> {
+        let mut client = self.client().await?;
+        let tx = one_view(&mut client).await?;
+        tx.batch_execute("SET LOCAL statement_timeout = 0").await.map_err(|error| broken(&error))?;
+        let mut findings = Vec::new();
+        for question in verifying::QUESTIONS {
+            let question = question.replace("{now}", &self.clock.now().0.to_string());
+            let rows = tx.query(&question, &[]).await.map_err(|error| broken(&error))?;
+            findings.extend(rows.iter().take(verifying::FINDINGS_MAX).map(|row| row.get(0)));
+        }
+        Ok(findings)
+    }
+
+    fn arrivals(&self, room: &Room) -> Arrivals {
+        self.signals.subscribe(room.as_str())
+    }
+
+    async fn ping(&self) -> Result<()> {
+        let row = self.client().await?.query_one("SELECT pg_is_in_recovery()", &[]).await;
+        let standby: bool = row.map_err(|error| broken(&error))?.get(0);
+        if standby { Err(Error::Unavailable("PostgreSQL is a standby and takes no writes".into())) } else { Ok(()) }
+    }
+}
+
+async fn prune(client: &mut Object, retention: Retention, now: UnixMs) -> Result<u64, Broken> {
+    let before = |age| TaskId::first_at(now.minus(age)).0;
+    let (tasks, unused) = (before(retention.tasks), now.minus(retention.tasks).0);
+    let most = i64::try_from(retention.step).unwrap_or(i64::MAX);
+    let step = i32::try_from(retention.step).unwrap_or(i32::MAX);
+    let mut gone: i64 = 0;
+    for (statement, edge) in [(sql!("prune/lanes"), unused), (sql!("prune/tasks"), tasks)] {
+        gone += client.query_one(&client.prepare_cached(statement).await?, &[&edge, &step]).await?.get::<_, i64>(0);
+    }
+    let mut gone = u64::try_from(gone).unwrap_or(0);
+    for (statement, edge) in [
+        (sql!("prune/events"), before(retention.events)),
+        (sql!("prune/audit"), before(retention.audit)),
+        (sql!("prune/once"), now.0),
+        (sql!("prune/sessions"), now.0),
+    ] {
+        gone += client.execute(&client.prepare_cached(statement).await?, &[&edge, &most]).await?;
+    }
+    point("prune", "inside");
+    if gone == 0 {
+        partitions::make_ahead(client, now).await?;
+        partitions::drop_empty(client, tasks).await?;
+    }
+    Ok(gone)
+}
+
+/// Several questions about one moment.
+async fn one_view(client: &mut Object) -> Result<deadpool_postgres::Transaction<'_>> {
+    let view =
+        client.build_transaction().isolation_level(tokio_postgres::IsolationLevel::RepeatableRead).read_only(true);
+    view.start().await.map_err(|error| broken(&error))
+}
+
+fn said(error: Broken) -> Error {
+    match error {
+        Broken::Said(error) => error,
+        Broken::Again(why) => Error::Unavailable(why),
+    }
+}

@@ -1,0 +1,66 @@
+//! The weekly partitions of the task table: made ahead of time, dropped when nothing is left in them.
+
+use deadpool_postgres::Object;
+use malla_queue::{TaskId, UnixMs};
+
+use super::pool::Broken;
+use super::sql;
+
+const WEEK_MS: i64 = 7 * 24 * 3600 * 1000;
+/// Weeks made ahead, so that a stopped leader does no harm for a while.
+const AHEAD: i64 = 3;
+
+fn first_id(week: i64) -> i64 {
+    TaskId::first_at(UnixMs(week * WEEK_MS)).0
+}
+
+fn name(week: i64) -> String {
+    format!("task_w{week}")
+}
+
+/// Makes the partitions for this week and the next ones.
+pub(super) async fn make_ahead(client: &Object, now: UnixMs) -> Result<(), Broken> {
+    let there = list(client).await?;
+    let this_week = now.0.div_euclid(WEEK_MS);
+    for week in this_week..=this_week + AHEAD {
+        if there.contains(&name(week)) {
+            continue;
+        }
+        let (from, to) = (first_id(week), first_id(week + 1));
+        let make = format!(
+            "CREATE TABLE IF NOT EXISTS {} PARTITION OF task FOR VALUES FROM ({from}) TO ({to}) WITH (fillfactor = 80)",
+            name(week)
+        );
+        // Another node may be faster, or tasks of that week lie in the rest already: both are fine.
+        if let Err(error) = client.batch_execute(&make).await {
+            tracing::debug!(%error, week, "no partition made");
+        }
+    }
+    Ok(())
+}
+
+/// Drops partitions that end before the id `before` and are empty. Nobody waits for it: if one is in use, it stays.
+pub(super) async fn drop_empty(client: &Object, before: i64) -> Result<(), Broken> {
+    for partition in list(client).await? {
+        let Some(week) = partition.strip_prefix("task_w").and_then(|week| week.parse::<i64>().ok()) else { continue };
+        if first_id(week + 1) > before {
+            continue;
+        }
+        let empty = client.query_opt(&format!("SELECT 1 FROM {partition} LIMIT 1"), &[]).await?.is_none();
+        if empty {
+            let dropped = client
+                .batch_execute(&format!("BEGIN; SET LOCAL lock_timeout = '500ms'; DROP TABLE {partition}; COMMIT"))
+                .await;
+            if let Err(error) = dropped {
+                let _ = client.batch_execute("ROLLBACK").await;
+                tracing::debug!(%error, partition, "not dropped");
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn list(client: &Object) -> Result<Vec<String>, Broken> {
+    let rows = client.query(&client.prepare_cached(sql!("partition/list")).await?, &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}

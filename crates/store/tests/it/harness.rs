@@ -1,0 +1,157 @@
+//! A fresh store for each test, with a clock that the test moves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_access::Access;
+use malla_queue::{
+    Act, Clock, Ending, Failure, Holder, Kind, LaneKey, LaneSettings, LeaseRequest, Leased, Limits, ManualClock,
+    NewTask, Outcome, Queue, Result, RetryDelays, Room, Scope, State, TaskFilter, TaskId, UnixMs, Verdict,
+};
+use malla_store::postgres::Postgres;
+use malla_store::sqlite::Sqlite;
+
+pub(crate) const START: UnixMs = UnixMs(1_800_000_000_000);
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+
+pub(crate) struct House {
+    pub(crate) queue: Arc<dyn Queue>,
+    pub(crate) access: Arc<dyn Access>,
+    pub(crate) clock: Arc<ManualClock>,
+    /// Removes what the store left behind.
+    _place: Place,
+}
+
+enum Place {
+    Directory(#[allow(dead_code)] tempfile::TempDir),
+    Database,
+}
+
+pub(crate) fn small_limits() -> Limits {
+    Limits { pending_max: 10_000, ..Limits::default() }
+}
+
+pub(crate) async fn sqlite() -> House {
+    let directory = tempfile::tempdir().expect("a directory");
+    let clock = Arc::new(ManualClock::at(START));
+    let store = Sqlite::open(&directory.path().join("malla.db"), clock.clone(), small_limits()).await.expect("opens");
+    House { queue: store.clone(), access: store, clock, _place: Place::Directory(directory) }
+}
+
+pub(crate) async fn postgres() -> House {
+    let url = fresh_database().await;
+    let clock = Arc::new(ManualClock::at(START));
+    let store = Postgres::open(&url, clock.clone(), small_limits()).await.expect("opens");
+    House { queue: store.clone(), access: store, clock, _place: Place::Database }
+}
+
+/// The URL of a new database. The throw-away server takes it along when it ends.
+pub(crate) async fn fresh_database() -> String {
+    #[allow(clippy::disallowed_methods)] // the one setting of the tests
+    let server = std::env::var("MALLA_TEST_POSTGRES")
+        .expect("MALLA_TEST_POSTGRES must name a PostgreSQL server: run ./scripts/test, which starts one");
+    let (client, connection) =
+        tokio_postgres::connect(&server, tokio_postgres::NoTls).await.expect("the test server answers");
+    tokio::spawn(connection);
+    let mut bytes = [0u8; 8];
+    getrandom::fill(&mut bytes).expect("randomness");
+    let name = format!("malla_{:016x}", u64::from_le_bytes(bytes));
+    client.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
+    let (base, query) = server.split_once('?').map_or((server.as_str(), ""), |(base, query)| (base, query));
+    let base = base.trim_end_matches(|c| c != '/');
+    format!("{base}{name}?{query}")
+}
+
+/// Runs each test on both stores.
+macro_rules! on_both_stores {
+    ($($name:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name($crate::harness::sqlite().await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::harness::postgres().await).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both_stores;
+
+pub(crate) fn lane(name: &str) -> LaneKey {
+    format!("drill/{name}").parse().expect("a lane key")
+}
+
+pub(crate) fn task(lane_name: &str) -> NewTask {
+    NewTask {
+        lane_settings: LaneSettings { ceiling: 2, gap_ms: 0 },
+        retry: RetryDelays::seconds([5, 60]),
+        ..NewTask::new(lane(lane_name), Kind::new("drill"), "{}")
+    }
+}
+
+pub(crate) fn act(action: &'static str) -> Act {
+    Act::new("user:ana", action, "something")
+}
+
+pub(crate) fn done() -> Verdict {
+    Verdict::Done(Outcome { result: Some(b"42".to_vec()), ..Outcome::default() })
+}
+
+pub(crate) fn failed() -> Verdict {
+    Verdict::Failed(Failure::new("it did not work"))
+}
+
+impl House {
+    pub(crate) async fn submit(&self, task: NewTask) -> TaskId {
+        self.queue.submit(vec![task], None).await.expect("submits")[0].id
+    }
+
+    pub(crate) async fn lease(&self, limit: usize) -> Vec<Leased> {
+        self.lease_as("worker", limit).await
+    }
+
+    pub(crate) async fn lease_as(&self, holder: &str, limit: usize) -> Vec<Leased> {
+        let request = LeaseRequest {
+            rooms: vec![Room::new("drill").expect("a room")],
+            limit,
+            holder: Holder::Member(holder.into()),
+            lease_for: LEASE,
+        };
+        self.queue.lease(request).await.expect("leases").tasks
+    }
+
+    pub(crate) async fn lease_one(&self) -> Leased {
+        let mut tasks = self.lease(1).await;
+        tasks.pop().expect("something to lease")
+    }
+
+    pub(crate) fn ending(&self, leased: &Leased, verdict: Verdict) -> Ending {
+        verdict.ending(leased, self.clock.now())
+    }
+
+    pub(crate) async fn finish(&self, leased: &Leased, verdict: Verdict) -> Result<()> {
+        let ending = self.ending(leased, verdict);
+        self.queue.finish(vec![(leased.token, ending)]).await.expect("the store answers").remove(0)
+    }
+
+    pub(crate) async fn state(&self, id: TaskId) -> State {
+        self.queue.task(&Scope::All, id).await.expect("the task is there").summary.state
+    }
+
+    pub(crate) async fn ids(&self, filter: &TaskFilter) -> Vec<TaskId> {
+        self.queue.tasks(filter, None, 200).await.expect("lists").tasks.into_iter().map(|task| task.id).collect()
+    }
+
+    pub(crate) fn wait(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Every counter is right and nothing is stuck.
+    pub(crate) async fn verify(&self) {
+        assert_eq!(self.queue.verify().await.expect("verifies"), Vec::<String>::new());
+    }
+}

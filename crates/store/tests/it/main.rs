@@ -1,0 +1,7 @@
+//! Both stores against the promises of their verbs (`conformance`) and against a small model (`model`).
+//!
+//! PostgreSQL is the one that `MALLA_TEST_POSTGRES` names; `scripts/test` starts a throw-away one.
+
+mod conformance;
+mod harness;
+mod model;
