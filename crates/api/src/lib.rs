@@ -1,1 +1,105 @@
+//! The HTTP API: routes, who may call them, problems, OpenAPI, and the layers every request passes.
+//!
+//! Handlers translate between [`malla_protocol`] and the verbs of the rooms, and hold no rules of their own.
+//! No SQL and no HTML here; configuration is handed in.
 
+mod auth;
+mod cursor;
+mod layers;
+mod observe;
+mod openapi;
+mod problem;
+mod query;
+mod routes;
+mod view;
+mod write;
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_access::{Access, Passwords, Role};
+use malla_queue::{Clock, Limits, Queue};
+use tokio::sync::Semaphore;
+
+pub use layers::layers;
+
+/// Live views open at once, over all callers.
+const TAILS_MAX: usize = 200;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bytes of a request's body, after unpacking.
+    pub body_bytes_max: usize,
+    /// Until an answer begins. Live views go on for as long as they like after that.
+    pub request_timeout: Duration,
+    /// What a caller without a token may do; `None` turns them away.
+    pub anonymous_role: Option<Role>,
+    /// Whether `/metrics` needs no token.
+    pub metrics_public: bool,
+    /// Whether cookies travel over TLS only. Handlers here set none; whoever does finds the word with the others.
+    pub secure_cookies: bool,
+    /// How long an `Idempotency-Key` is remembered.
+    pub idempotency_keep: Duration,
+    /// What the queue takes at most, so that a refusal can name the task it is about.
+    pub limits: Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 1024 * 1024,
+            request_timeout: Duration::from_secs(30),
+            anonymous_role: None,
+            metrics_public: true,
+            secure_cookies: false,
+            idempotency_keep: Duration::from_secs(24 * 3600),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What the handlers work with.
+pub struct Services {
+    pub queue: Arc<dyn Queue>,
+    pub access: Arc<dyn Access>,
+    pub clock: Arc<dyn Clock>,
+    pub passwords: Passwords,
+    /// The metrics as Prometheus text.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// Says why not while the process starts or stops. Live views end with it.
+    pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    pub settings: Settings,
+}
+
+/// Every route: `/api/v1/**`, `/livez`, `/readyz`, `/metrics`, `/openapi.json` and `/docs`.
+/// It has no fallback, so that it merges with others; [`layers`] answers for what is unknown.
+pub fn router(services: Services) -> axum::Router {
+    let app = App(Arc::new(Inner { services, tails: Arc::new(Semaphore::new(TAILS_MAX)) }));
+    let (routes, document) = openapi::document(routes::all());
+    routes.with_state(app).merge(openapi::docs(document))
+}
+
+/// The services as handlers get them.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Inner>);
+
+struct Inner {
+    services: Services,
+    tails: Arc<Semaphore>,
+}
+
+impl App {
+    /// A turn to hold a live view open; `None` if too many are.
+    pub(crate) fn tail_turn(&self) -> Option<tokio::sync::OwnedSemaphorePermit> {
+        Arc::clone(&self.0.tails).try_acquire_owned().ok()
+    }
+}
+
+impl Deref for App {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0.services
+    }
+}

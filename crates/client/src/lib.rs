@@ -1,1 +1,24 @@
+//! The typed HTTP client of Malla: one method a route, in the words of [`malla_protocol`].
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), malla_client::Error> {
+//! use malla_client::{Client, ClientOptions};
+//!
+//! let servers = vec!["http://127.0.0.1:7070".to_owned()];
+//! let client = Client::new(ClientOptions { servers, token: Some("malla_…".to_owned()), ca_pem: None })?;
+//! let counts = client.counts().await?;
+//! println!("{} tasks wait", counts.total.queued);
+//! # Ok(())
+//! # }
+//! ```
 
+mod access;
+mod error;
+mod events;
+mod house;
+mod tasks;
+mod transport;
+
+pub use error::{Error, Result};
+pub use tasks::{Tail, Verb};
+pub use transport::{Client, ClientOptions};

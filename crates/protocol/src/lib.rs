@@ -1,1 +1,30 @@
+//! What travels over the API, for the server and its clients alike: the shapes of requests and answers, in JSON.
+//!
+//! No behaviour lives here and nothing of the server's rooms: other people's programs use this crate alone.
 
+mod access;
+mod lane;
+mod page;
+mod problem;
+mod task;
+
+pub use access::{
+    AuditQuery, AuditView, GroupView, Health, Me, NewGroup, NewToken, NewUser, Role, TokenMade, TokenView, UserChange,
+    UserView, Verification,
+};
+pub use lane::{LaneChange, LaneQuery, LaneView};
+pub use page::{LIMIT_DEFAULT, LIMIT_MAX, Page, PageQuery};
+pub use problem::{Code, Problem};
+pub use task::{
+    AllQuery, Bulk, Counts, HistoryEntry, KindCounts, NewTask, Priority, StateCounts, SubmitTasks, Submitted,
+    SubmittedTask, TaskDetail, TaskQuery, TaskState, TaskView,
+};
+
+/// The cookie that carries a console session.
+pub const SESSION_COOKIE: &str = "malla_session";
+/// A session's requests that change something carry the session's own word here.
+pub const CSRF_HEADER: &str = "x-csrf-token";
+/// Makes a repeated write harmless: the same key with the same request is carried out once.
+pub const IDEMPOTENCY_HEADER: &str = "idempotency-key";
+/// Names a request in the answer, in the problem document and in the server's log.
+pub const REQUEST_ID_HEADER: &str = "x-request-id";

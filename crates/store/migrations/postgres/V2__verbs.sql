@@ -57,9 +57,9 @@ BEGIN
     LOOP
         INSERT INTO lane (key, room, grp, ceiling, gap_ms, used_at)
         SELECT DISTINCT ON (n.key) n.key, n.room, n.grp, n.ceiling, n.gap_ms, now_ms
-        FROM unnest(keys, rooms, grps, ceilings, gaps) AS n (key, room, grp, ceiling, gap_ms)
+        FROM unnest(keys, rooms, grps, ceilings, gaps) WITH ORDINALITY AS n (key, room, grp, ceiling, gap_ms, ord)
         WHERE NOT EXISTS (SELECT 1 FROM lane WHERE lane.key = n.key)
-        ORDER BY n.key
+        ORDER BY n.key, n.ord
         ON CONFLICT (key) DO NOTHING;
         PERFORM 1 FROM lane
         WHERE id = ANY (ARRAY(
@@ -244,8 +244,8 @@ BEGIN
     IF source < 2 THEN
         PERFORM 1 FROM lane WHERE id IN (SELECT lane FROM lease WHERE task = ANY (tasks)) ORDER BY id FOR NO KEY UPDATE;
         WITH given AS (
-            SELECT DISTINCT ON (task) task, nonce, ord FROM unnest(tasks, nonces) WITH ORDINALITY AS n (task, nonce, ord)
-            ORDER BY task, ord
+            SELECT DISTINCT ON (task, nonce) task, nonce, ord FROM unnest(tasks, nonces) WITH ORDINALITY AS n (task, nonce, ord)
+            ORDER BY task, nonce, ord
         ), gone AS (
             DELETE FROM lease l USING given g
             WHERE l.task = g.task AND l.nonce = g.nonce AND (source = 0 OR l.expires_at <= now_ms)

@@ -69,6 +69,7 @@ pub(super) async fn extend(
     tx.batch_execute(UNFLUSHED).await?;
     let rows = tx.query(&statement, &[&tasks, &nonces, &now.plus(lease_for).0]).await?;
     tx.commit().await?;
-    let kept: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
-    Ok(tokens.iter().filter(|token| !kept.contains(&token.task.0)).copied().collect())
+    let kept: HashSet<LeaseToken> =
+        rows.iter().map(|row| LeaseToken { task: TaskId(row.get(0)), nonce: row.get(1) }).collect();
+    Ok(tokens.iter().filter(|token| !kept.contains(token)).copied().collect())
 }

@@ -47,7 +47,7 @@ mod migrations {
 }
 
 /// The lock that lets one node migrate at a time.
-const MIGRATION_LOCK: i64 = 0x6d61_6c6c_61;
+const MIGRATION_LOCK: i64 = 0x6d_616c_6c61;
 /// How often this node compares its clock with the server's.
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
 

@@ -80,6 +80,7 @@ pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Resul
     let mut lanes = Lanes::default();
     let mut rooms = BTreeMap::new();
     let mut answers = Vec::with_capacity(endings.len());
+    let mut follow_ups = Vec::new();
     for (token, ending) in endings {
         let Some(ended) = find_lease(tx, *token, ending)? else {
             answers.push(already_ended(tx, *token)?);
@@ -89,7 +90,12 @@ pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Resul
         lanes.release(ended.lane, ending.lane_rest_until);
         apply(tx, &ended, ending)?;
         rooms.insert(ended.lane.0, ended.room);
+        follow_ups.extend(ending.follow_ups.iter().map(|task| (token.task, task)));
         answers.push(Ok(()));
+    }
+    // After all endings, so that a dedup key that one of them frees is free.
+    for (parent, task) in follow_ups {
+        submit_one(tx, task, Some(parent))?;
     }
     lanes.settle(tx, |lane| rooms.get(&lane).cloned())?;
     Ok(answers)
@@ -120,7 +126,7 @@ fn already_ended(tx: &Tx<'_>, token: LeaseToken) -> Result<Result<()>> {
     Ok(if last == Some(token.nonce) { Ok(()) } else { Err(Error::LeaseLost(token.task)) })
 }
 
-/// Writes what became of a task, its follow-ups and its events. Its lease or place among the awaited is gone already.
+/// Writes what became of a task and its events. Its lease or place among the awaited is gone already.
 pub(super) fn apply(tx: &mut Tx<'_>, ended: &Ended, ending: &Ending) -> Result<()> {
     let to = Code::of(ending.state);
     let finished_at = ending.state.is_final().then_some(ending.at.0);
@@ -146,9 +152,6 @@ pub(super) fn apply(tx: &mut Tx<'_>, ended: &Ended, ending: &Ending) -> Result<(
         _ => drop_dedup(tx, ended)?,
     }
     tx.count(ended.lane, &ended.kind, ended.group, Some(ended.from), Some(to));
-    for follow_up in &ending.follow_ups {
-        submit_one(tx, follow_up, Some(ended.task))?;
-    }
     add_events(tx, ended.task, &ending.events)
 }
 

@@ -20,6 +20,7 @@ on_both_stores!(
     notified_tasks_wait_for_their_confirmation,
     a_missing_confirmation_is_retried,
     one_bad_ending_does_not_spoil_the_others,
+    an_old_token_beside_the_current_one_changes_nothing,
     an_oversized_result_is_refused_alone,
     history_stays_within_its_bound,
     old_tasks_are_forgotten_and_the_counters_know,
@@ -172,6 +173,26 @@ async fn one_bad_ending_does_not_spoil_the_others(house: House) {
     let endings = vec![(lost, house.ending(&leased[0], done())), (leased[1].token, house.ending(&leased[1], done()))];
     let answers = house.queue.finish(endings).await.unwrap();
     assert_eq!(answers, [Err(Error::LeaseLost(lost.task)), Ok(())]);
+    house.verify().await;
+}
+
+async fn an_old_token_beside_the_current_one_changes_nothing(house: House) {
+    for old_first in [true, false] {
+        house.submit(task("a")).await;
+        let old = house.lease_one().await;
+        house.wait(LEASE);
+        house.queue.reap(10).await.unwrap();
+        let current = house.lease_one().await;
+        let mut endings =
+            vec![(old.token, house.ending(&old, failed())), (current.token, house.ending(&current, done()))];
+        let mut expected = vec![Err(Error::LeaseLost(old.token.task)), Ok(())];
+        if !old_first {
+            endings.reverse();
+            expected.reverse();
+        }
+        assert_eq!(house.queue.finish(endings).await.unwrap(), expected);
+        assert_eq!(house.state(current.token.task).await, State::Succeeded);
+    }
     house.verify().await;
 }
 

@@ -11,6 +11,7 @@ on_both_stores!(
     ids_rise_and_tell_the_time,
     a_waiting_dedup_key_answers_with_the_first_task,
     a_dedup_key_is_free_again_when_its_task_is_finished,
+    the_first_task_makes_the_lane,
     a_submission_is_taken_whole_or_not_at_all,
     too_large_and_too_many_are_refused,
     more_than_may_wait_is_refused,
@@ -61,6 +62,14 @@ async fn a_dedup_key_is_free_again_when_its_task_is_finished(house: House) {
     house.finish(&leased, done()).await.unwrap();
     assert_ne!(house.submit(with_key()).await, first);
     house.verify().await;
+}
+
+async fn the_first_task_makes_the_lane(house: House) {
+    let with =
+        |ceiling| malla_queue::NewTask { lane_settings: malla_queue::LaneSettings { ceiling, gap_ms: 0 }, ..task("a") };
+    house.queue.submit(vec![with(7), with(3)], None).await.unwrap();
+    house.submit(with(5)).await;
+    assert_eq!(house.queue.lane(&Scope::All, &lane("a")).await.unwrap().settings.ceiling, 7);
 }
 
 async fn a_submission_is_taken_whole_or_not_at_all(house: House) {

@@ -1,0 +1,88 @@
+//! The routes, one file a thing. Each states its permission twice: in its type, which is what counts, and in the
+//! OpenAPI document (`x-permission`), which the tests compare with what happens.
+
+mod audit;
+mod bulk;
+mod groups;
+mod health;
+mod house;
+mod lanes;
+mod owner;
+mod submit;
+mod tail;
+mod tasks;
+mod tokens;
+mod users;
+
+use axum::extract::Request;
+use axum::http::Uri;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use malla_protocol::{Code, Page};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::App;
+use crate::cursor::{self, List};
+use crate::problem::Refusal;
+
+pub(crate) fn all() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(tasks::list, submit::submit))
+        .routes(routes!(tasks::counts))
+        .routes(routes!(tail::tail))
+        .routes(routes!(bulk::retry))
+        .routes(routes!(bulk::resend))
+        .routes(routes!(bulk::discard))
+        .routes(routes!(bulk::pause))
+        .routes(routes!(bulk::resume))
+        .routes(routes!(bulk::confirm))
+        .routes(routes!(tasks::show))
+        .routes(routes!(tasks::act))
+        .routes(routes!(lanes::list))
+        .routes(routes!(lanes::show, lanes::change))
+        .routes(routes!(users::list, users::create))
+        .routes(routes!(users::show, users::change, users::delete))
+        .routes(routes!(groups::list, groups::create))
+        .routes(routes!(groups::show, groups::delete))
+        .routes(routes!(groups::add_member, groups::remove_member))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::delete))
+        .routes(routes!(audit::list))
+        .routes(routes!(house::me))
+        .routes(routes!(house::verify))
+        .routes(routes!(health::livez))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+        // Whoever is merged with this router may have a page for the unknown; here it is a problem document.
+        .route("/api/{*rest}", axum::routing::any(unknown))
+        .layer(from_fn(before_the_answer))
+}
+
+async fn unknown(uri: Uri) -> Refusal {
+    Refusal::new(Code::NotFound, format!("{} does not exist: /docs lists every route", uri.path()))
+}
+
+/// A change is durable here and its caller does not know yet.
+async fn before_the_answer(request: Request, next: Next) -> Response {
+    let writes = !request.method().is_safe();
+    let response = next.run(request).await;
+    if writes && response.status().is_success() {
+        malla_queue::crash::point("api.answer");
+    }
+    response
+}
+
+/// A page of a list that was asked for one item more than it shows: the extra one says that there is a next page.
+fn page<T, V>(
+    list: List,
+    mut items: Vec<T>,
+    limit: usize,
+    place: impl Fn(&T) -> String,
+    view: impl FnMut(T) -> V,
+) -> Page<V> {
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = if more { items.last().map(|last| cursor::write(list, &place(last))) } else { None };
+    Page { items: items.into_iter().map(view).collect(), next_cursor }
+}

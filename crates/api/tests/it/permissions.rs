@@ -1,0 +1,201 @@
+//! Every route × every role × own and foreign group. What must happen follows from the permission that each route
+//! states in the OpenAPI document; a route that is missing here fails the test.
+
+use std::collections::BTreeMap;
+
+use malla_access::Access as _;
+use malla_access::{NewUser, Permission, Role};
+use serde_json::{Value, json};
+
+use crate::house::{House, act, encoded};
+
+/// What a request is aimed at: fresh things of one group.
+struct Target {
+    group: String,
+    task: String,
+    lane: String,
+    user: String,
+    token: String,
+    fresh: String,
+}
+
+/// How to call a route, and whether what it is aimed at belongs to a group.
+struct Probe {
+    path: &'static str,
+    body: fn(&Target) -> Option<Value>,
+    belongs: bool,
+}
+
+fn probes() -> BTreeMap<&'static str, Probe> {
+    fn nothing(_: &Target) -> Option<Value> {
+        None
+    }
+    let mut probes = BTreeMap::new();
+    let mut add = |route, path, belongs, body| {
+        probes.insert(route, Probe { path, body, belongs });
+    };
+    add("GET /api/v1/tasks", "/api/v1/tasks?group={group}", true, nothing as fn(&Target) -> Option<Value>);
+    add("POST /api/v1/tasks", "/api/v1/tasks", true, |t| {
+        Some(json!({ "tasks": [{ "lane": t.lane, "kind": "drill", "group": t.group }] }))
+    });
+    add("GET /api/v1/tasks/counts", "/api/v1/tasks/counts", false, nothing);
+    add("GET /api/v1/tasks/tail", "/api/v1/tasks/tail?group={group}", true, nothing);
+    add("POST /api/v1/tasks/retry", "/api/v1/tasks/retry?group={group}", true, nothing);
+    add("POST /api/v1/tasks/resend", "/api/v1/tasks/resend?group={group}", true, nothing);
+    add("POST /api/v1/tasks/discard", "/api/v1/tasks/discard?group={group}", true, nothing);
+    add("POST /api/v1/tasks/pause", "/api/v1/tasks/pause?group={group}", true, nothing);
+    add("POST /api/v1/tasks/resume", "/api/v1/tasks/resume?group={group}", true, nothing);
+    add("POST /api/v1/tasks/confirm", "/api/v1/tasks/confirm?group={group}", true, nothing);
+    add("GET /api/v1/tasks/{id}", "/api/v1/tasks/{task}", true, nothing);
+    add("POST /api/v1/tasks/{id}/{verb}", "/api/v1/tasks/{task}/discard", true, nothing);
+    add("GET /api/v1/lanes", "/api/v1/lanes", false, nothing);
+    add("GET /api/v1/lanes/{key}", "/api/v1/lanes/{lane}", true, nothing);
+    add("PATCH /api/v1/lanes/{key}", "/api/v1/lanes/{lane}", true, |_| Some(json!({ "paused": true })));
+    add("GET /api/v1/users", "/api/v1/users", false, nothing);
+    add("POST /api/v1/users", "/api/v1/users", false, |t| Some(json!({ "name": t.fresh, "role": "user" })));
+    add("GET /api/v1/users/{name}", "/api/v1/users/{user}", false, nothing);
+    add("PATCH /api/v1/users/{name}", "/api/v1/users/{user}", false, |_| Some(json!({ "disabled": true })));
+    add("DELETE /api/v1/users/{name}", "/api/v1/users/{user}", false, nothing);
+    add("GET /api/v1/groups", "/api/v1/groups", false, nothing);
+    add("POST /api/v1/groups", "/api/v1/groups", false, |t| Some(json!({ "name": t.fresh })));
+    add("GET /api/v1/groups/{name}", "/api/v1/groups/{group}", true, nothing);
+    add("DELETE /api/v1/groups/{name}", "/api/v1/groups/{empty}", false, nothing);
+    add("PUT /api/v1/groups/{name}/members/{user}", "/api/v1/groups/{group}/members/{user}", false, nothing);
+    add("DELETE /api/v1/groups/{name}/members/{user}", "/api/v1/groups/{group}/members/{user}", false, nothing);
+    add("GET /api/v1/tokens", "/api/v1/tokens", false, nothing);
+    add("POST /api/v1/tokens", "/api/v1/tokens", true, |t| {
+        Some(json!({ "name": t.fresh, "role": "readonly", "group": t.group }))
+    });
+    add("DELETE /api/v1/tokens/{name}", "/api/v1/tokens/{token}", true, nothing);
+    add("GET /api/v1/audit", "/api/v1/audit", false, nothing);
+    add("GET /api/v1/me", "/api/v1/me", false, nothing);
+    add("GET /api/v1/verify", "/api/v1/verify", false, nothing);
+    add("GET /livez", "/livez", false, nothing);
+    add("GET /readyz", "/readyz", false, nothing);
+    add("GET /metrics", "/metrics", false, nothing);
+    probes
+}
+
+#[tokio::test]
+async fn every_route_is_open_to_exactly_those_whom_its_permission_names() {
+    let house = House::new().await;
+    let document = house.get("/openapi.json", "").await.ok();
+    let probes = probes();
+    let mut routes = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let route = format!("{} {path}", method.to_uppercase());
+            let probe = probes.get(route.as_str()).unwrap_or_else(|| panic!("{route} is missing in this table"));
+            let needs = operation["x-permission"].as_str().map(permission);
+            for role in [None, Some(Role::Readonly), Some(Role::User), Some(Role::Admin)] {
+                for group in ["alpha", "beta"] {
+                    check(&house, &route, probe, needs, role, group).await;
+                }
+            }
+            routes += 1;
+        }
+    }
+    assert_eq!(routes, probes.len(), "this table has a route that the document does not have");
+}
+
+async fn check(house: &House, route: &str, probe: &Probe, needs: Option<Permission>, role: Option<Role>, group: &str) {
+    let target = target(house, group).await;
+    let method = route.split(' ').next().unwrap();
+    let answer =
+        house.call(method, &filled(probe.path, &target), role.map_or("", Role::name), (probe.body)(&target)).await;
+    let foreign = group == "beta" && probe.belongs;
+    let expected = match (needs, role) {
+        (None, _) => 200,
+        (Some(_), None) => 401,
+        (Some(permission), Some(role)) if !role.may(permission) => 403,
+        (Some(_), Some(role)) if foreign && role != Role::Admin => 404,
+        _ => 200,
+    };
+    let status = answer.status.as_u16();
+    let status = if answer.status.is_success() { 200 } else { status };
+    assert_eq!(status, expected, "{route} as {role:?} on {group}: {}", answer.text);
+}
+
+fn permission(name: &str) -> Permission {
+    match name {
+        "see" => Permission::See,
+        "change" => Permission::Change,
+        "administer" => Permission::Administer,
+        other => panic!("{other} is not a permission"),
+    }
+}
+
+async fn target(house: &House, group: &str) -> Target {
+    let lane = format!("drill/{}", house.new_name("lane"));
+    let task = house.drill(&lane, group).await.to_string();
+    let (user, token) = (house.new_name("user"), house.new_name("token"));
+    let new = NewUser { name: user.clone(), role: Role::User, password_hash: None, groups: vec![group.into()] };
+    house.store.create_user(new, act()).await.unwrap();
+    house.token(&token, Role::User, Some(group)).await;
+    let fresh = house.new_name("fresh");
+    house.store.create_group(&format!("empty-{fresh}"), act()).await.unwrap();
+    Target { group: group.into(), task, lane, user, token, fresh }
+}
+
+fn filled(path: &str, target: &Target) -> String {
+    path.replace("{group}", &target.group)
+        .replace("{task}", &target.task)
+        .replace("{lane}", &encoded(&target.lane))
+        .replace("{user}", &target.user)
+        .replace("{token}", &target.token)
+        .replace("{empty}", &format!("empty-{}", target.fresh))
+}
+
+#[tokio::test]
+async fn lists_hold_nothing_of_other_groups() {
+    let house = House::new().await;
+    let theirs = target(&house, "beta").await;
+    let ours = target(&house, "alpha").await;
+    for token in ["readonly", "user"] {
+        check_list(&house, token, "/api/v1/tasks", &ours.task, &theirs.task).await;
+        check_list(&house, token, "/api/v1/lanes", &ours.lane, &theirs.lane).await;
+        check_list(&house, token, "/api/v1/groups", "alpha", "beta").await;
+        check_list(&house, token, "/api/v1/tokens", &ours.token, &theirs.token).await;
+        check_list(&house, token, "/api/v1/audit", &format!("\"{}\"", "alpha"), &format!("\"{}\"", "beta")).await;
+        let counts = house.get("/api/v1/tasks/counts", token).await.ok();
+        assert_eq!(counts["total"]["queued"], 1);
+    }
+    let counts = house.get("/api/v1/tasks/counts", "admin").await.ok();
+    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(2), &json!("drill")));
+}
+
+async fn check_list(house: &House, token: &str, path: &str, ours: &str, theirs: &str) {
+    // Something of each group must be in the log.
+    for (key, who) in [(ours, "user"), (theirs, "beta")] {
+        let _ =
+            house.call("PATCH", &format!("/api/v1/lanes/{}", encoded(key)), who, Some(json!({ "gap_ms": 1 }))).await;
+    }
+    let mine = house.get(path, token).await;
+    assert!(mine.text.contains(ours) && !mine.text.contains(theirs), "{path} as {token}: {}", mine.text);
+    let all = house.get(path, "admin").await;
+    assert!(all.text.contains(ours) && all.text.contains(theirs), "{path} as admin: {}", all.text);
+}
+
+#[tokio::test]
+async fn a_bulk_verb_stays_inside_the_callers_groups() {
+    let house = House::new().await;
+    let (theirs, ours) = (target(&house, "beta").await, target(&house, "alpha").await);
+    let bulk = house.post("/api/v1/tasks/pause?all=true", "user", json!({})).await.ok();
+    assert_eq!(bulk, json!({ "changed": 1, "more": false }));
+    let state = async |id: &str| house.get(&format!("/api/v1/tasks/{id}"), "admin").await.ok()["state"].clone();
+    assert_eq!(state(&ours.task).await, "paused");
+    assert_eq!(state(&theirs.task).await, "queued");
+}
+
+#[tokio::test]
+async fn readonly_is_refused_before_anything_is_looked_up_or_read() {
+    let house = House::new().await;
+    for (method, path) in [
+        ("POST", "/api/v1/tasks/nonsense/retry"),
+        ("PATCH", "/api/v1/lanes/nonsense"),
+        ("DELETE", "/api/v1/tokens/nobody"),
+        ("POST", "/api/v1/tasks"),
+    ] {
+        house.call(method, path, "readonly", None).await.refused(403, "forbidden", &["readonly", "role user"]);
+    }
+}

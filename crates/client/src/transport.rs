@@ -1,0 +1,258 @@
+//! How a request gets to a server and its answer back: addresses, TLS, fail-over, problems.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use malla_protocol::{IDEMPOTENCY_HEADER, Problem};
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::{Certificate, Method, RequestBuilder, Response, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result, reason};
+
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
+/// Longer than a server lets a request take.
+const REQUEST_TIME_MAX: Duration = Duration::from_secs(60);
+/// A live view sends a heartbeat every fifteen seconds.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+#[derive(Debug, Clone, Default)]
+pub struct ClientOptions {
+    /// Addresses such as `https://malla.example:7070`. The first that can be reached is used, and kept while it can.
+    pub servers: Vec<String>,
+    pub token: Option<String>,
+    /// Certificates to trust besides the system's.
+    pub ca_pem: Option<Vec<u8>>,
+}
+
+/// A connection to a Malla server. Cheap to clone.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    servers: Arc<[Url]>,
+    /// The server that answered last.
+    current: Arc<AtomicUsize>,
+    token: Option<Arc<str>>,
+}
+
+impl Client {
+    pub fn new(options: ClientOptions) -> Result<Self> {
+        // Whoever installed another provider first keeps it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let servers = options.servers.iter().map(|text| address(text)).collect::<Result<Vec<_>>>()?;
+        if servers.is_empty() {
+            return Err(Error::Protocol("no server is given: name one, such as http://127.0.0.1:7070".into()));
+        }
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("malla-client/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT_TIME_MAX)
+            .read_timeout(SILENCE_MAX)
+            .redirect(reqwest::redirect::Policy::none());
+        if let Some(pem) = &options.ca_pem {
+            let wrong = |why: String| Error::Protocol(format!("the certificate cannot be used: {why}"));
+            let certificates = Certificate::from_pem_bundle(pem).map_err(|error| wrong(reason(&error)))?;
+            if certificates.is_empty() {
+                return Err(wrong("there is none in it".into()));
+            }
+            builder = builder.tls_certs_merge(certificates);
+        }
+        let http = builder.build().map_err(|error| Error::Protocol(format!("cannot start: {}", reason(&error))))?;
+        Ok(Self {
+            http,
+            servers: servers.into(),
+            current: Arc::new(AtomicUsize::new(0)),
+            token: options.token.map(Into::into),
+        })
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &[&str], query: &impl Serialize) -> Result<T> {
+        self.read(Call { method: Method::GET, path, query, body: None::<&()> }).await
+    }
+
+    pub(crate) async fn write<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T> {
+        self.read(Call { method, path, query: &(), body: Some(body) }).await
+    }
+
+    /// A write whose whole meaning is in its address.
+    pub(crate) async fn act_at<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &impl Serialize,
+    ) -> Result<T> {
+        self.read(Call { method, path, query, body: None::<&()> }).await
+    }
+
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<()> {
+        let call = Call { method: Method::DELETE, path, query: &(), body: None::<&()> };
+        self.send(&call, Some(REQUEST_TIME_MAX)).await.map(drop)
+    }
+
+    /// The answer to a request that goes on for as long as it likes.
+    pub(crate) async fn open(&self, path: &[&str], query: &impl Serialize) -> Result<Response> {
+        let call = Call { method: Method::GET, path, query, body: None::<&()> };
+        self.send(&call, None).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, call: Call<'_, impl Serialize, impl Serialize>) -> Result<T> {
+        let response = self.send(&call, Some(REQUEST_TIME_MAX)).await?;
+        let server = place(response.url());
+        let bytes = whole(response).await?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| Error::Protocol(format!("{server} answered something unexpected: {error}")))
+    }
+
+    /// Tries one server after the other, from the one that answered last. A write carries a key of its own, so that
+    /// a second server does not do again what the first one did before it fell silent.
+    async fn send(
+        &self,
+        call: &Call<'_, impl Serialize, impl Serialize>,
+        time_max: Option<Duration>,
+    ) -> Result<Response> {
+        let key = if call.method.is_safe() { None } else { Some(random_key()?) };
+        let first = self.current.load(Ordering::Relaxed);
+        let mut last = None;
+        for turn in 0..self.servers.len() {
+            let index = (first + turn) % self.servers.len();
+            let mut request = self.request(&self.servers[index], call);
+            if let Some(time_max) = time_max {
+                request = request.timeout(time_max);
+            }
+            if let Some(key) = &key {
+                request = request.header(IDEMPOTENCY_HEADER, key);
+            }
+            match request.send().await {
+                Ok(response) => {
+                    self.current.store(index, Ordering::Relaxed);
+                    return judge(response).await;
+                }
+                Err(error) if error.is_builder() => {
+                    return Err(Error::Protocol(format!("the request cannot be made: {}", reason(&error))));
+                }
+                Err(error) => last = Some(Error::Unreachable(place(&self.servers[index]), reason(&error))),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::Protocol("no server is given".into())))
+    }
+
+    fn request(&self, server: &Url, call: &Call<'_, impl Serialize, impl Serialize>) -> RequestBuilder {
+        let mut url = server.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(call.path);
+        }
+        let mut request = self.http.request(call.method.clone(), url).query(call.query);
+        if let Some(body) = call.body {
+            request = request.json(body);
+        }
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+}
+
+struct Call<'a, Q, B> {
+    method: Method,
+    /// Segments, not yet encoded.
+    path: &'a [&'a str],
+    query: &'a Q,
+    body: Option<&'a B>,
+}
+
+/// Success goes on; a problem document becomes the error that it is.
+async fn judge(response: Response) -> Result<Response> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let server = place(response.url());
+    if status.is_redirection() {
+        let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("elsewhere");
+        return Err(Error::Protocol(format!("{server} sends us to {target}: use that address")));
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("application/problem+json") {
+        return Err(Error::Protocol(format!("{server} answered {status}, but not as a Malla server does")));
+    }
+    let bytes = whole(response).await?;
+    let problem: Problem = serde_json::from_slice(&bytes)
+        .map_err(|error| Error::Protocol(format!("{server} answered {status} and a problem unread: {error}")))?;
+    Err(Error::Problem(problem))
+}
+
+async fn whole(mut response: Response) -> Result<Vec<u8>> {
+    let server = place(response.url());
+    let mut bytes = Vec::new();
+    while let Some(chunk) =
+        response.chunk().await.map_err(|error| Error::Unreachable(server.clone(), reason(&error)))?
+    {
+        if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
+            return Err(Error::Protocol(format!("{server} answered more than {ANSWER_BYTES_MAX} bytes")));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// A server's address as people write it: the scheme may be missing.
+fn address(text: &str) -> Result<Url> {
+    let text = text.trim();
+    let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let wrong = || Error::Protocol(format!("\"{text}\" is not a server's address: write http://host:port"));
+    let url = Url::parse(&full).map_err(|_| wrong())?;
+    match url.scheme() {
+        "http" | "https" if url.host_str().is_some_and(|host| !host.is_empty()) => Ok(url),
+        _ => Err(wrong()),
+    }
+}
+
+/// Which server, without path and query.
+pub(crate) fn place(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+fn random_key() -> Result<String> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Error::Protocol(format!("no randomness: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_as_people_write_them() {
+        check("http://127.0.0.1:7070", Some("http://127.0.0.1:7070"));
+        check("127.0.0.1:7070", Some("http://127.0.0.1:7070"));
+        check(" https://malla.example/ ", Some("https://malla.example"));
+        for wrong in ["", "ftp://x", "http://", "http:// x"] {
+            check(wrong, None);
+        }
+    }
+
+    fn check(text: &str, expected: Option<&str>) {
+        assert_eq!(address(text).ok().map(|url| place(&url)).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn a_client_without_a_server_says_so() {
+        let error = Client::new(ClientOptions::default()).err().expect("refused").to_string();
+        assert!(error.contains("no server is given"), "{error}");
+        let options = ClientOptions {
+            servers: vec!["localhost".into()],
+            ca_pem: Some(b"not a certificate".to_vec()),
+            token: None,
+        };
+        let error = Client::new(options).err().expect("refused").to_string();
+        assert!(error.contains("certificate cannot be used"), "{error}");
+    }
+}

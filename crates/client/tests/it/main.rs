@@ -1,0 +1,7 @@
+//! The client against the real API on a real embedded store, over a real socket.
+
+#![allow(clippy::unwrap_used)] // in a test it is the assertion
+
+mod failing;
+mod routes;
+mod server;

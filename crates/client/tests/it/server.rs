@@ -1,0 +1,64 @@
+//! A server on a free port of loopback.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use malla_access::{Access as _, NewToken, NewUser, Passwords, Role, Secret};
+use malla_api::{Services, Settings, layers, router};
+use malla_client::{Client, ClientOptions};
+use malla_queue::{Act, Limits, SystemClock};
+use malla_store::sqlite::Sqlite;
+use tokio::net::TcpListener;
+
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) ready: Arc<AtomicBool>,
+    _dir: tempfile::TempDir,
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(SystemClock::default());
+        let store = Sqlite::open(&dir.path().join("malla.db"), clock.clone(), Limits::default()).await.unwrap();
+        let act = || Act::new("test", "test.prepare", "");
+        let password_hash = Some("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$AAAA".to_owned());
+        let admin = NewUser { name: "root".into(), role: Role::Admin, password_hash, groups: vec![] };
+        store.create_user(admin, act()).await.unwrap();
+        let hash = Secret::from_text("admin").hash();
+        let token = NewToken { name: "admin".into(), hash, role: Role::Admin, group: None, expires_at: None };
+        store.create_token(token, act()).await.unwrap();
+        let ready = Arc::new(AtomicBool::new(true));
+        let is_ready = ready.clone();
+        let settings = Settings::default();
+        let services = Services {
+            queue: store.clone(),
+            access: store,
+            clock,
+            passwords: Passwords::new().unwrap(),
+            metrics: Arc::new(String::new),
+            ready: Arc::new(move || if is_ready.load(Ordering::SeqCst) { Ok(()) } else { Err("stopping".into()) }),
+            settings: settings.clone(),
+        };
+        let app = layers(router(services), &settings);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { url, ready, _dir: dir }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        client(&[&self.url], Some("admin"))
+    }
+}
+
+pub(crate) fn client(servers: &[&str], token: Option<&str>) -> Client {
+    let servers = servers.iter().map(|server| (*server).to_owned()).collect();
+    Client::new(ClientOptions { servers, token: token.map(Into::into), ca_pem: None }).unwrap()
+}
+
+/// An address where nobody listens.
+pub(crate) async fn nobody() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
+}
