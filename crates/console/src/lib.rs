@@ -1,1 +1,118 @@
+//! The console: server-rendered pages that work without JavaScript and are live with it.
+//!
+//! Pages are plain functions from what the rooms' verbs answer to markup. No SQL, no JSON API, no configuration here.
 
+mod assets;
+mod audit;
+mod caller;
+mod cookie;
+mod frame;
+mod gate;
+mod groups;
+mod icons;
+mod lanes;
+mod live;
+mod login;
+mod overview;
+mod params;
+mod parts;
+mod refusal;
+mod routes;
+mod tasks;
+mod theme;
+mod tokens;
+mod users;
+mod visitor;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_access::{Access, Passwords, Role, Secret};
+use malla_queue::{Clock, Queue, UnixMs};
+use tokio::sync::Semaphore;
+
+use crate::gate::Gate;
+
+/// Live streams in one process; each renders its page about once a second.
+const STREAMS_MAX: usize = 256;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The console is reached over HTTPS only.
+    pub secure_cookies: bool,
+    pub session_lasts: Duration,
+    /// What somebody without a session may do; `None` sends them to the login.
+    pub anonymous_role: Option<Role>,
+    pub version: &'static str,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            secure_cookies: false,
+            session_lasts: Duration::from_secs(12 * 3600),
+            anonymous_role: None,
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// Everything the pages stand on.
+pub struct Services {
+    pub queue: Arc<dyn Queue>,
+    pub access: Arc<dyn Access>,
+    pub clock: Arc<dyn Clock>,
+    pub passwords: Passwords,
+    pub settings: Settings,
+}
+
+/// The console's routes, its assets and, for every other address, a page that says so.
+pub fn router(services: Services) -> axum::Router {
+    routes::router(Console(Arc::new(House::new(services))))
+}
+
+/// What every handler shares.
+#[derive(Clone)]
+pub(crate) struct Console(Arc<House>);
+
+impl std::ops::Deref for Console {
+    type Target = House;
+
+    fn deref(&self) -> &House {
+        &self.0
+    }
+}
+
+pub(crate) struct House {
+    queue: Arc<dyn Queue>,
+    access: Arc<dyn Access>,
+    clock: Arc<dyn Clock>,
+    passwords: Passwords,
+    settings: Settings,
+    gate: Gate,
+    streams: Arc<Semaphore>,
+    /// What the forms of somebody without a session carry: a foreign site cannot read it.
+    anonymous_csrf: String,
+}
+
+impl House {
+    fn new(services: Services) -> Self {
+        let Services { queue, access, clock, passwords, settings } = services;
+        let csrf = Secret::random("").expect("the operating system gives random bytes");
+        Self {
+            gate: Gate::new(clock.clone()),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            anonymous_csrf: csrf.reveal().to_owned(),
+            queue,
+            access,
+            clock,
+            passwords,
+            settings,
+        }
+    }
+
+    fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+}

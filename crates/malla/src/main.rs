@@ -1,1 +1,108 @@
-fn main() {}
+//! `malla`: one program. Here the command line is read and the exit code is chosen; what happens stands elsewhere.
+
+mod cli;
+mod commands;
+mod config;
+mod data_dir;
+mod duties;
+mod first_run;
+mod guard;
+mod output;
+mod roles;
+mod serve;
+mod signals;
+mod telemetry;
+mod up;
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::Parser as _;
+
+use self::cli::{Cli, Command, Place, Reach};
+use self::commands::{Usage, audit, completions, connect, groups, healthcheck, lanes, print_config};
+use self::commands::{tasks, tokens, users};
+
+/// Threads that still read or write when everything else has ended.
+const LINGER: Duration = Duration::from_millis(200);
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::talk(&format!("malla: {error:#}"));
+            if is_wrong_usage(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
+    let Cli { place, command } = cli;
+    match command {
+        Command::Up(up) => serve(&place, &up),
+        Command::Config(command) => print_config::run(&place, &command),
+        Command::Completions(command) => completions::run(&command),
+        Command::Tasks(command) => ask(&place, command.reach.clone(), async |c| tasks::run(command, c).await),
+        Command::Lanes(command) => ask(&place, command.reach.clone(), async |c| lanes::run(command, c).await),
+        Command::Users(command) => ask(&place, command.reach.clone(), async |c| users::run(command, c).await),
+        Command::Groups(command) => ask(&place, command.reach.clone(), async |c| groups::run(command, c).await),
+        Command::Tokens(command) => ask(&place, command.reach.clone(), async |c| tokens::run(command, c).await),
+        Command::Audit(command) => ask(&place, command.reach.clone(), async |c| audit::run(command, c).await),
+        Command::Healthcheck(command) => {
+            ask(&place, command.reach.clone(), async |c| healthcheck::run(command, c).await)
+        }
+    }
+}
+
+/// Starts a server and runs it to its end.
+fn serve(place: &Place, up: &cli::Up) -> Result<()> {
+    let config = commands::load(place, &up.settings)?.config()?;
+    telemetry::log(&config.log)?;
+    #[cfg(feature = "crash-points")]
+    arm_crash_point()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    let ended = runtime.block_on(up::run(config));
+    runtime.shutdown_timeout(LINGER);
+    ended
+}
+
+/// Asks a server something.
+fn ask(place: &Place, reach: Reach, question: impl AsyncFnOnce(&malla_client::Client) -> Result<()>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    runtime.block_on(async {
+        let client = connect(place, &reach)?;
+        question(&client).await.map_err(|error| match is_unauthorized(&error) {
+            true => error.context("give a token that is good here with --token or MALLA_TOKEN"),
+            false => error,
+        })
+    })
+}
+
+/// Lets a test stop this process dead at a named point.
+#[cfg(feature = "crash-points")]
+fn arm_crash_point() -> Result<()> {
+    #[allow(clippy::disallowed_methods)] // no setting: it exists in builds for tests only
+    match std::env::var("MALLA_CRASH_AT") {
+        Ok(point) => malla_queue::crash::arm(&point).map_err(|why| anyhow::anyhow!("MALLA_CRASH_AT: {why}")),
+        Err(_) => Ok(()),
+    }
+}
+
+fn is_unauthorized(error: &anyhow::Error) -> bool {
+    let problem = error.downcast_ref::<malla_client::Error>().and_then(malla_client::Error::problem);
+    problem.is_some_and(|problem| problem.code == malla_protocol::Code::Unauthorized)
+}
+
+/// The reader of our output has seen enough (`| head`).
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn is_wrong_usage(error: &anyhow::Error) -> bool {
+    error.is::<Usage>() || error.downcast_ref::<config::Wrong>().is_some_and(|wrong| wrong.usage)
+}

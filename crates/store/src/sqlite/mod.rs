@@ -24,6 +24,7 @@ use malla_queue::{
     LeaseRequest, LeaseToken, Leases, Limits, Move, NewTask, Queue, Result, Retention, Room, Scope, Submitted, Task,
     TaskFilter, TaskId, TaskPage, TaskSummary,
 };
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Params, Row};
 use tokio::sync::Semaphore;
 
@@ -268,19 +269,24 @@ fn open_all(path: &Path) -> Result<(Connection, Vec<Connection>)> {
 }
 
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    conn.busy_timeout(Duration::from_secs(5))?;
+    prepare_any(conn)?;
     conn.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; \
          PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;",
     )
 }
 
+fn prepare_any(conn: &Connection) -> rusqlite::Result<()> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Otherwise SQLite may plan a statement anew for each set of parameters, which costs more than running it.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.busy_timeout(Duration::from_secs(5))
+}
+
 fn open_reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
-    conn.busy_timeout(Duration::from_secs(5)).map_err(broken)?;
+    prepare_any(&conn).map_err(broken)?;
     conn.execute_batch("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY").map_err(broken)?;
     Ok(conn)
 }

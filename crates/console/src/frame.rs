@@ -1,0 +1,267 @@
+//! The frame around every page: its head, the navigation, who is signed in. And [`Page`], what goes inside.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use malla_access::Permission;
+use maud::{DOCTYPE, Markup, html};
+
+use crate::caller::{Caller, Person};
+use crate::theme::Theme;
+use crate::{assets, icons, parts};
+
+/// A place in the navigation. A room adds its line here.
+struct Place {
+    path: &'static str,
+    name: &'static str,
+    icon: fn() -> Markup,
+    section: &'static str,
+    needs: Permission,
+}
+
+const PLACES: &[Place] = &[
+    Place { path: "/", name: "Overview", icon: icons::overview, section: "Work", needs: Permission::See },
+    Place { path: "/tasks", name: "Tasks", icon: icons::tasks, section: "Work", needs: Permission::See },
+    Place { path: "/lanes", name: "Lanes", icon: icons::lanes, section: "Work", needs: Permission::See },
+    Place { path: "/audit", name: "Audit", icon: icons::audit, section: "House", needs: Permission::See },
+    Place { path: "/users", name: "Users", icon: icons::users, section: "House", needs: Permission::Administer },
+    Place { path: "/groups", name: "Groups", icon: icons::groups, section: "House", needs: Permission::Administer },
+    Place { path: "/tokens", name: "Tokens", icon: icons::tokens, section: "House", needs: Permission::Administer },
+];
+
+/// A page without its frame: a title and blocks from top to bottom, some of which stay up to date.
+pub(crate) struct Page {
+    pub(crate) status: StatusCode,
+    pub(crate) title: String,
+    /// The place in the navigation it belongs to.
+    place: &'static str,
+    /// The way up: address and name.
+    up: Option<(String, String)>,
+    /// Without the navigation, whoever looks at it.
+    alone: bool,
+    /// One line under the title.
+    lead: Option<Markup>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+pub(crate) enum Block {
+    Still(Markup),
+    /// Rendered again and sent when it has changed. The name is unique in its page.
+    Live(&'static str, Markup),
+}
+
+impl Page {
+    pub(crate) fn new(place: &'static str, title: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::OK,
+            title: title.into(),
+            place,
+            up: None,
+            alone: false,
+            lead: None,
+            blocks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
+    }
+
+    pub(crate) fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+
+    pub(crate) fn up(self, path: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { up: Some((path.into(), name.into())), ..self }
+    }
+
+    pub(crate) fn lead(self, lead: Markup) -> Self {
+        Self { lead: Some(lead), ..self }
+    }
+
+    pub(crate) fn still(mut self, block: Markup) -> Self {
+        self.blocks.push(Block::Still(block));
+        self
+    }
+
+    pub(crate) fn live(mut self, name: &'static str, block: Markup) -> Self {
+        self.blocks.push(Block::Live(name, block));
+        self
+    }
+
+    fn is_live(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, Block::Live(..)))
+    }
+}
+
+impl IntoResponse for Page {
+    /// The page travels beside an empty body; the frame is put around it on the way out.
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(Arc::new(self));
+        response
+    }
+}
+
+/// The whole document.
+pub(crate) fn document(caller: &Caller, page: &Page, version: &str) -> Markup {
+    let theme = (caller.theme != Theme::System).then(|| caller.theme.name());
+    html! {
+        (DOCTYPE)
+        html lang="en" data-theme=[theme] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (page.title) " · Malla" }
+                link rel="stylesheet" href=(assets::CSS.address());
+                link rel="icon" type="image/svg+xml" href=(assets::ICON.address());
+                script src=(assets::JS.address()) defer {}
+            }
+            @match caller.person.as_ref().filter(|_| !page.alone) {
+                Some(person) => body { (with_navigation(caller, person, page, version)) },
+                None => body.bare { main #main { (inside(caller, page)) } },
+            }
+        }
+    }
+}
+
+fn with_navigation(caller: &Caller, person: &Person, page: &Page, version: &str) -> Markup {
+    html! {
+        a.skip href="#main" { "Skip to the content" }
+        header.side {
+            a.brand href="/" { (icons::mesh()) span { "Malla" } }
+            (navigation(person, page.place))
+            (account(caller, person, version))
+        }
+        main #main { (inside(caller, page)) }
+    }
+}
+
+fn navigation(person: &Person, here: &str) -> Markup {
+    let visible: Vec<&Place> = PLACES.iter().filter(|place| shows(person, place)).collect();
+    html! {
+        nav aria-label="Pages" {
+            @for section in visible.chunk_by(|a, b| a.section == b.section) {
+                div.section {
+                    p.section-name { (section[0].section) }
+                    @for place in section {
+                        a href=(place.path) aria-current=[(place.path == here).then_some("page")] {
+                            (place_icon(place)) span { (place.name) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The audit log of somebody who is in no group is empty for ever.
+fn shows(person: &Person, place: &Place) -> bool {
+    let nothing_there =
+        place.path == "/audit" && !person.may(Permission::Administer) && person.principal.groups.is_empty();
+    person.may(place.needs) && !nothing_there
+}
+
+fn place_icon(place: &Place) -> Markup {
+    (place.icon)()
+}
+
+fn account(caller: &Caller, person: &Person, version: &str) -> Markup {
+    html! {
+        div.account {
+            form.themes method="post" action="/theme" role="group" aria-label="Colours" {
+                (parts::form_secret(person)) (parts::back(person))
+                @for (theme, icon) in Theme::ALL.into_iter().zip([icons::system(), icons::sun(), icons::moon()]) {
+                    button name="theme" value=(theme.name()) title={ "Colours: " (theme.name()) }
+                        aria-label={ "Colours: " (theme.name()) } aria-pressed=(theme == caller.theme) { (icon) }
+                }
+            }
+            div.who {
+                p { strong { (person.name) } br; span.quiet { (person.principal.role) } }
+                @if person.signed_in {
+                    form method="post" action="/logout" { (parts::form_secret(person)) button.plain { "Log out" } }
+                } @else {
+                    a.button.plain href="/login" { "Sign in" }
+                }
+            }
+            p.version.quiet { "Malla " (version) " · " a href="/docs" { "API" } }
+        }
+    }
+}
+
+fn inside(caller: &Caller, page: &Page) -> Markup {
+    html! {
+        div.page-head {
+            div {
+                @if let Some((path, name)) = &page.up {
+                    p.up { a href=(path) { "← " (name) } }
+                }
+                h1 { (page.title) }
+                @if let Some(lead) = &page.lead { p.lead { (lead) } }
+            }
+            @if page.is_live() { (live_bar()) }
+        }
+        @if let Some(notice) = &caller.notice {
+            p.notice.good[notice.good].bad[!notice.good] role="status" { (notice.text) }
+        }
+        @for block in &page.blocks {
+            @match block {
+                Block::Still(markup) => (markup),
+                Block::Live(name, markup) => div data-live=(name) { (markup) },
+            }
+        }
+    }
+}
+
+/// Shown by the script once it listens.
+fn live_bar() -> Markup {
+    html! {
+        div.live-bar data-live-bar hidden {
+            span.live-mark data-live-mark role="status" aria-live="off" { "connecting…" }
+            button.plain type="button" data-live-pause { "Pause" }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use malla_access::{Principal, Role};
+    use malla_queue::GroupId;
+
+    use super::*;
+
+    fn caller(role: Role, groups: Vec<GroupId>) -> Caller {
+        let principal = Principal { actor: "user:ana".into(), role, groups };
+        let person = Person {
+            principal,
+            name: "<ana>".into(),
+            csrf: "c".into(),
+            signed_in: true,
+            here: "/".into(),
+            server: "http://h".into(),
+        };
+        Caller { person: Some(Arc::new(person)), theme: Theme::Dark, ..Caller::default() }
+    }
+
+    #[test]
+    fn the_navigation_shows_what_the_role_may_open() {
+        let page = Page::new("/tasks", "Tasks");
+        let admin = document(&caller(Role::Admin, vec![]), &page, "1").into_string();
+        assert!(admin.contains("href=\"/users\"") && admin.contains("href=\"/audit\""));
+        let member = document(&caller(Role::User, vec![GroupId(1)]), &page, "1").into_string();
+        assert!(!member.contains("href=\"/users\"") && member.contains("href=\"/audit\""));
+        let alone = document(&caller(Role::Readonly, vec![]), &page, "1").into_string();
+        assert!(!alone.contains("href=\"/audit\"") && alone.contains("href=\"/tasks\""));
+    }
+
+    #[test]
+    fn the_frame_escapes_names_and_carries_the_theme() {
+        let page = Page::new("/", "a <title>").live("x", html! { "y" });
+        let text = document(&caller(Role::Admin, vec![]), &page, "1").into_string();
+        assert!(text.contains("&lt;ana&gt;") && text.contains("a &lt;title&gt;") && !text.contains("<ana>"));
+        assert!(text.contains("data-theme=\"dark\"") && text.contains("data-live=\"x\""));
+        assert!(!text.contains("style=") && !text.contains("onclick"), "nothing inline: the policy forbids it");
+    }
+}

@@ -1,0 +1,156 @@
+//! Live pages: the server renders a page's live blocks again about once a second and sends those that changed.
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use crate::caller::Person;
+use crate::frame::{Block, Page};
+use crate::params::{Params, local_path};
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, audit, cookie, lanes, overview, tasks};
+
+/// The shortest and longest wait between two renderings.
+const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
+/// A page that is dear to render is rendered less often: at most this share of the time goes into it.
+const SHARE: u32 = 10;
+const BEAT: Duration = Duration::from_secs(5);
+
+/// The page at `path` without its frame. A live page adds its line here.
+async fn render(console: &Console, person: &Person, path: &str, params: &Params) -> Result<Page, Refusal> {
+    match path {
+        "/" => overview::page(console, person).await,
+        "/tasks" => tasks::list::page(console, person, params).await,
+        "/lanes" => lanes::list::page(console, person, params).await,
+        "/lane" => lanes::detail::page(console, person, params).await,
+        "/audit" => audit::page(console, person, params).await,
+        _ => match path.strip_prefix("/tasks/") {
+            Some(id) => tasks::detail::page(console, person, id).await,
+            None => Err(Refusal::not_found("A live page at this address")),
+        },
+    }
+}
+
+pub(crate) async fn stream(
+    State(console): State<Console>,
+    visitor: Visitor<See>,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response, Refusal> {
+    let page = params.get("page").and_then(local_path).unwrap_or("/").to_owned();
+    let place = console.streams.clone().try_acquire_owned().map_err(|_| {
+        let sentence = "Too many pages are live at once: this one stays as it is; reload it by hand.";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
+    })?;
+    let watch = Watch {
+        session: cookie::read(&headers, cookie::SESSION).map(str::to_owned),
+        server: visitor.server.clone(),
+        page,
+        sent: HashMap::new(),
+        waiting: VecDeque::new(),
+        rest: Duration::ZERO,
+        beat_at: Instant::now(),
+        over: false,
+        _place: place,
+        console,
+    };
+    let events = stream::unfold(watch, |mut watch| async move {
+        let event = watch.next().await?;
+        Some((Ok::<_, Infallible>(event), watch))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(PACE.1)).into_response())
+}
+
+/// One browser watching one page.
+struct Watch {
+    console: Console,
+    session: Option<String>,
+    server: String,
+    /// Path and query.
+    page: String,
+    /// A hash of each block as it was sent last.
+    sent: HashMap<&'static str, u64>,
+    waiting: VecDeque<Event>,
+    rest: Duration,
+    beat_at: Instant,
+    over: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Watch {
+    /// The next thing to send; `None` when the visitor may no longer see the page.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return Some(event);
+            }
+            if self.over {
+                return None;
+            }
+            tokio::time::sleep(self.rest).await;
+            let began = Instant::now();
+            self.look().await;
+            self.rest = (began.elapsed() * SHARE).clamp(PACE.0, PACE.1);
+            if self.waiting.is_empty() && self.beat_at <= Instant::now() {
+                self.waiting.push_back(Event::default().event("beat").data(""));
+            }
+            if !self.waiting.is_empty() {
+                self.beat_at = Instant::now() + BEAT;
+            }
+        }
+    }
+
+    /// Renders the page for whoever the session belongs to now.
+    async fn look(&mut self) {
+        let person = Person::find(&self.console, self.session.as_deref(), &self.page, &self.server).await;
+        let person = match person {
+            Ok(Some(person)) => person,
+            Ok(None) => {
+                self.over = true;
+                return self.say("ended", "Your session has ended: sign in again.");
+            }
+            Err(error) => return self.trouble(error.into()),
+        };
+        let (path, query) = self.page.split_once('?').unwrap_or((&self.page, ""));
+        match render(&self.console, &person, path, &Params::parse(query.as_bytes())).await {
+            Ok(page) => self.take(page),
+            Err(refusal) => self.trouble(refusal),
+        }
+    }
+
+    fn take(&mut self, page: Page) {
+        for block in page.blocks {
+            let Block::Live(name, markup) = block else { continue };
+            let html = markup.into_string();
+            let mut hasher = DefaultHasher::new();
+            html.hash(&mut hasher);
+            let hash = hasher.finish();
+            if self.sent.insert(name, hash) != Some(hash) {
+                let block = serde_json::json!({ "name": name, "html": html });
+                self.waiting.push_back(Event::default().event("block").data(block.to_string()));
+            }
+        }
+    }
+
+    fn trouble(&mut self, refusal: Refusal) {
+        if let Refusal::Sentence { sentence, .. } = refusal {
+            self.say("trouble", &sentence);
+        }
+    }
+
+    /// As JSON: a sentence may quote what somebody typed, and an event cannot hold every character.
+    fn say(&mut self, event: &str, sentence: &str) {
+        let data = serde_json::Value::from(sentence).to_string();
+        self.waiting.push_back(Event::default().event(event).data(data));
+    }
+}

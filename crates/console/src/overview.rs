@@ -1,0 +1,186 @@
+//! The overview: how much is in which state, what is held up, what failed last.
+
+use axum::extract::State as Shared;
+use malla_access::Permission;
+use malla_queue::{KindCounts, Lane, LaneFilter, State, StateCounts, TaskFilter, TaskSummary, UnixMs};
+use maud::{Markup, html};
+
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, parts, words};
+
+const ROWS: usize = 8;
+/// Lanes come in the order of their keys: this many are looked through for the longest queues.
+const LANES_SEEN: usize = 500;
+
+pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Result<Page, Refusal> {
+    page(&console, &visitor).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Refusal> {
+    let scope = person.principal.scope();
+    let failed = TaskFilter { states: vec![State::Failed], ..TaskFilter::all(scope.clone()) };
+    let (any, paused) = (LaneFilter::default(), LaneFilter { paused: Some(true), ..LaneFilter::default() });
+    let (kinds, failed, seen, paused) = tokio::try_join!(
+        console.queue.counts(&scope),
+        console.queue.tasks(&failed, None, ROWS),
+        console.queue.lanes(&scope, &any, None, LANES_SEEN),
+        console.queue.lanes(&scope, &paused, None, ROWS),
+    )?;
+    let mut total = StateCounts::default();
+    kinds.iter().for_each(|kind| total.add(&kind.counts));
+    let page = Page::new("/", "Overview");
+    if total.total() == 0 && seen.lanes.is_empty() {
+        return Ok(page.live("tiles", first_steps(person)));
+    }
+    let now = console.now();
+    let partly = seen.next.is_some();
+    let busiest = busiest(seen.lanes);
+    Ok(page
+        .live("tiles", tiles(&total))
+        .live("failures", failures(person, now, &failed.tasks))
+        .live(
+            "lanes",
+            html! {
+                div.columns {
+                    (longest(&busiest, partly))
+                    (paused_lanes(&paused.lanes, paused.next.is_some()))
+                }
+            },
+        )
+        .live("kinds", kinds_table(&kinds)))
+}
+
+fn first_steps(person: &Person) -> Markup {
+    if !person.may(Permission::Administer) && person.principal.groups.is_empty() {
+        return parts::empty(
+            "You are in no group yet, so there is nothing to see: ask an admin to add you to one.",
+            None,
+        );
+    }
+    if !person.may(Permission::Change) {
+        return parts::empty("Nothing has been submitted yet. What your groups submit will be shown here.", None);
+    }
+    parts::empty_with_command(
+        "Nothing has been submitted yet. Try a first task, which does nothing but succeed:",
+        "malla tasks submit --lane drill/hello --kind drill '{}'",
+    )
+}
+
+fn tiles(total: &StateCounts) -> Markup {
+    html! {
+        ul.tiles aria-label="Tasks by state" {
+            @for state in State::ALL {
+                li { a.tile href=(tasks_in(state)) {
+                    span.tile-name { span class={ "dot s-" (state) } {} (state) }
+                    strong.zero[total.of(state) == 0] { (words::count(total.of(state))) }
+                } }
+            }
+        }
+    }
+}
+
+fn tasks_in(state: State) -> String {
+    Params::from([("state", state.name())]).link("/tasks")
+}
+
+fn failures(person: &Person, now: UnixMs, tasks: &[TaskSummary]) -> Markup {
+    html! {
+        section.card {
+            div.card-head {
+                h2 { "Recent failures" }
+                @if !tasks.is_empty() { a href=(tasks_in(State::Failed)) { "All failed tasks" } }
+            }
+            @if tasks.is_empty() {
+                p.all-well { "No task has failed." }
+            } @else {
+                table.rows {
+                    thead { tr {
+                        th { "Task" } th { "Kind" } th { "Lane" } th.num { "Failures" } th { "Failed" } th {}
+                    } }
+                    tbody { @for task in tasks { tr {
+                        td data-label="Task" { (parts::task_link(task.id)) }
+                        td data-label="Kind" { (task.kind) }
+                        td data-label="Lane" { (parts::lane_link(&task.lane)) }
+                        td.num data-label="Failures" { (task.failures) }
+                        td data-label="Failed" { (parts::moment(now, task.finished_at)) }
+                        td.end { (parts::task_buttons(person, task.id, task.state)) }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn busiest(mut lanes: Vec<Lane>) -> Vec<Lane> {
+    lanes.retain(|lane| lane.counts.queued > 0);
+    lanes.sort_by_key(|lane| std::cmp::Reverse(lane.counts.queued));
+    lanes.truncate(ROWS);
+    lanes
+}
+
+fn longest(lanes: &[Lane], partly: bool) -> Markup {
+    html! {
+        section.card {
+            div.card-head { h2 { "Longest queues" } a href="/lanes" { "All lanes" } }
+            @if lanes.is_empty() { p.all-well { "Nothing waits." } }
+            @else {
+                table.rows {
+                    thead { tr { th { "Lane" } th.num { "Queued" } th.num { "Running" } th.wide-only { "" } } }
+                    tbody { @for lane in lanes { tr {
+                        td data-label="Lane" { (parts::lane_link(&lane.key)) }
+                        td.num data-label="Queued" { (words::count(lane.counts.queued)) }
+                        td.num data-label="Running" { (words::count(lane.counts.running)) }
+                        td.wide-only { (parts::share(&lane.counts)) }
+                    } } }
+                }
+            }
+            @if partly { p.quiet.note { "Among the first " (LANES_SEEN) " lanes." } }
+        }
+    }
+}
+
+fn paused_lanes(lanes: &[Lane], more: bool) -> Markup {
+    html! {
+        section.card {
+            div.card-head { h2 { "Paused lanes" } @if more { a href="/lanes?paused=yes" { "All paused lanes" } } }
+            @if lanes.is_empty() { p.all-well { "No lane is paused." } }
+            @else {
+                table.rows {
+                    thead { tr { th { "Lane" } th.num { "Waiting" } } }
+                    tbody { @for lane in lanes { tr {
+                        td data-label="Lane" { (parts::lane_link(&lane.key)) }
+                        td.num data-label="Waiting" { (words::count(lane.counts.queued + lane.counts.paused)) }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn kinds_table(kinds: &[KindCounts]) -> Markup {
+    html! {
+        section.card {
+            div.card-head { h2 { "Kinds" } }
+            table.rows.grid {
+                thead { tr { th { "Kind" } @for state in State::ALL { th.num { (state) } } } }
+                tbody { @for row in kinds { tr {
+                    td data-label="Kind" { a href=(of_kind(row).link("/tasks")) { (row.kind) } }
+                    @for state in State::ALL {
+                        td.num data-label=(state) {
+                            @let path = of_kind(row).with("state", state.name()).link("/tasks");
+                            (parts::tally(row.counts.of(state), &path))
+                        }
+                    }
+                } } }
+            }
+        }
+    }
+}
+
+fn of_kind(row: &KindCounts) -> Params {
+    Params::from([("kind", row.kind.as_str())])
+}

@@ -1,0 +1,197 @@
+//! Pieces that many pages are made of.
+
+use malla_access::Permission;
+use malla_queue::{LaneKey, Move, State, StateCounts, TaskId, UnixMs};
+use maud::{Markup, html};
+
+use crate::caller::Person;
+use crate::params::Params;
+use crate::words;
+
+/// What proves that a form is ours.
+pub(crate) fn form_secret(person: &Person) -> Markup {
+    html! { input type="hidden" name="csrf" value=(person.csrf); }
+}
+
+/// Where a form comes back to: the page it is on.
+pub(crate) fn back(person: &Person) -> Markup {
+    html! { input type="hidden" name="back" value=(person.here); }
+}
+
+pub(crate) fn badge(state: State) -> Markup {
+    html! { span class={ "badge s-" (state) } { (state) } }
+}
+
+/// Nothing to show: one sentence, and what to do next.
+pub(crate) fn empty(sentence: &str, next: Option<(&str, &str)>) -> Markup {
+    html! {
+        div.empty {
+            p { (sentence) }
+            @if let Some((path, name)) = next { p { a.button href=(path) { (name) } } }
+        }
+    }
+}
+
+/// Nothing to show: one sentence, and a command that changes it.
+pub(crate) fn empty_with_command(sentence: &str, command: &str) -> Markup {
+    html! { div.empty { p { (sentence) } (command_line(command)) } }
+}
+
+/// A line for a terminal.
+pub(crate) fn command_line(command: &str) -> Markup {
+    html! { pre.command data-copy { code { (command) } } }
+}
+
+pub(crate) fn error_line(error: Option<&str>) -> Markup {
+    html! { @if let Some(error) = error { p.notice.bad role="alert" { (error) } } }
+}
+
+pub(crate) fn task_path(id: TaskId) -> String {
+    format!("/tasks/{id}")
+}
+
+pub(crate) fn task_link(id: TaskId) -> Markup {
+    html! { a.id href=(task_path(id)) { (id) } }
+}
+
+pub(crate) fn lane_path(key: &LaneKey) -> String {
+    Params::from([("key", key.as_str())]).link("/lane")
+}
+
+pub(crate) fn lane_link(key: &LaneKey) -> Markup {
+    html! { a.key href=(lane_path(key)) { span.quiet { (key.room()) "/" } (key.name()) } }
+}
+
+pub(crate) fn moment(now: UnixMs, at: Option<UnixMs>) -> Markup {
+    html! { @match at { Some(at) => (words::time(now, at)), None => span.quiet { "–" } } }
+}
+
+/// A number that leads somewhere; zero is quiet and leads nowhere.
+pub(crate) fn tally(n: u64, path: &str) -> Markup {
+    html! { @if n == 0 { span.quiet { "0" } } @else { a href=(path) { (words::count(n)) } } }
+}
+
+/// How the states share a whole, as a thin bar. What is done or discarded is left out: the bar is about what is left.
+pub(crate) fn share(counts: &StateCounts) -> Markup {
+    let shown = [State::Running, State::Queued, State::Notified, State::Paused, State::Failed];
+    let total: u64 = shown.iter().map(|state| counts.of(*state)).sum();
+    let mut from = 0.0;
+    let slices: Vec<(State, f64, f64)> = shown
+        .into_iter()
+        .filter(|state| counts.of(*state) > 0)
+        .map(|state| {
+            let width = counts.of(state) as f64 * 100.0 / total as f64;
+            from += width;
+            (state, from - width, width)
+        })
+        .collect();
+    let words: Vec<String> =
+        slices.iter().map(|(state, ..)| format!("{} {state}", words::count(counts.of(*state)))).collect();
+    html! {
+        svg.share viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=(words.join(", ")) {
+            rect.rest width="100" height="4" {}
+            @for (state, x, width) in &slices {
+                rect class={ "s-" (state) } x=(format!("{x:.2}")) width=(format!("{width:.2}")) height="4" {}
+            }
+        }
+    }
+}
+
+/// What a verb is called on a button.
+pub(crate) fn verb_name(verb: Move) -> &'static str {
+    match verb {
+        Move::Pause => "Pause",
+        Move::Resume => "Resume",
+        Move::Discard => "Discard",
+        Move::Resend => "Retry",
+        Move::Confirm => "Confirm",
+    }
+}
+
+/// Buttons for what this person may do to a task in this state.
+pub(crate) fn task_buttons(person: &Person, id: TaskId, state: State) -> Markup {
+    let verbs = [Move::Resend, Move::Confirm, Move::Resume, Move::Pause, Move::Discard];
+    let verbs = verbs.into_iter().filter(|verb| state.after(*verb).is_some());
+    html! {
+        @if person.may(Permission::Change) {
+            form.actions method="post" action={ (task_path(id)) "/act" } {
+                (form_secret(person)) (back(person))
+                @for verb in verbs {
+                    button.small.danger[verb == Move::Discard] name="verb" value=(verb.name()) { (verb_name(verb)) }
+                }
+            }
+        }
+    }
+}
+
+/// Back to the newest and on to the older; `next` is where the older begin.
+pub(crate) fn pager(path: &str, params: &Params, next: Option<String>, words: (&str, &str)) -> Markup {
+    let (first, further) = words;
+    html! {
+        nav.pager aria-label="More" {
+            @if params.get("cursor").is_some() {
+                a.button href=(params.without("cursor").link(path)) { "← " (first) }
+            }
+            @if let Some(next) = next { a.button href=(params.with("cursor", next).link(path)) { (further) " →" } }
+        }
+    }
+}
+
+/// A button that asks once more before it does what cannot be undone.
+pub(crate) fn delete_form(person: &Person, action: &str, thing: &str, warning: &str) -> Markup {
+    html! {
+        details.confirm {
+            summary.button.danger { "Delete…" }
+            form.confirm-body method="post" action=(action) {
+                (form_secret(person))
+                p { (warning) }
+                button.danger { "Delete " (thing) }
+            }
+        }
+    }
+}
+
+/// One field of a form with its label and a hint or an error under it.
+pub(crate) fn field(label: &str, hint: &str, error: Option<&str>, control: Markup) -> Markup {
+    html! {
+        label.field.wrong[error.is_some()] {
+            span.label { (label) }
+            (control)
+            @match error {
+                Some(error) => span.hint.error role="alert" { (error) },
+                None => @if !hint.is_empty() { span.hint { (hint) } },
+            }
+        }
+    }
+}
+
+/// A choice among names.
+pub(crate) fn select(name: &str, options: &[(&str, &str)], chosen: &str) -> Markup {
+    html! {
+        select name=(name) {
+            @for (value, text) in options { option value=(value) selected[*value == chosen] { (text) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_shows_what_is_left_in_proportion() {
+        let counts = StateCounts { queued: 30, failed: 10, succeeded: 9_999, ..StateCounts::default() };
+        let text = share(&counts).into_string();
+        assert!(text.contains("30 queued, 10 failed"), "{text}");
+        assert!(text.contains(r#"class="s-failed" x="75.00" width="25.00""#), "{text}");
+        assert!(!share(&StateCounts::default()).into_string().contains("NaN"));
+    }
+
+    #[test]
+    fn a_lane_key_survives_its_link() {
+        let key = LaneKey::trusted("fetch/https://a.org/?q=1&r#x".into());
+        let path = lane_path(&key);
+        let query = path.split_once('?').expect("a query").1;
+        assert_eq!(Params::parse(query.as_bytes()).get("key"), Some(key.as_str()));
+    }
+}

@@ -1,0 +1,204 @@
+//! The list of tasks, newest first, with its filters in the address.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Shared;
+use axum::http::StatusCode;
+use malla_access::Permission;
+use malla_queue::{GroupId, Move, State, StateCounts, TaskId, TaskSummary, UnixMs};
+use maud::{Markup, html};
+
+use super::filter::Wanted;
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, parts, words};
+
+const ROWS: usize = 50;
+/// A filter that matches little is answered in steps; this many are taken for one page.
+const STEPS_MAX: usize = 8;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    page(&console, &visitor, &params).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
+    let page = Page::new("/tasks", "Tasks");
+    let wanted = match Wanted::read(console, person, params).await {
+        Ok(wanted) => wanted,
+        Err(Refusal::Sentence { status: StatusCode::BAD_REQUEST, sentence }) => {
+            let error = parts::error_line(Some(&sentence));
+            return Ok(page.status(StatusCode::BAD_REQUEST).still(filters(params)).still(error));
+        }
+        Err(other) => return Err(other),
+    };
+    let below = params.get("cursor").map(str::parse).transpose().map_err(Refusal::from)?;
+    let (counts, found) = tokio::try_join!(wanted.counts(console), find(console, &wanted, below))?;
+    let names = group_names(console, &found.tasks).await?;
+    let links = wanted.params.clone();
+    let links = params.get("cursor").map_or(links.clone(), |cursor| links.with("cursor", cursor));
+    Ok(page
+        .live("chips", chips(&wanted, counts.as_ref()))
+        .still(filters(params))
+        .still(bulk_bar(person, &wanted))
+        .live("tasks", rows(person, console.now(), &wanted, &found, &names))
+        .live("pager", parts::pager("/tasks", &links, found.next.map(|id| id.to_string()), ("Newest", "Older"))))
+}
+
+struct Found {
+    tasks: Vec<TaskSummary>,
+    next: Option<TaskId>,
+}
+
+async fn find(console: &Console, wanted: &Wanted, below: Option<TaskId>) -> Result<Found, Refusal> {
+    let mut found = Found { tasks: Vec::new(), next: below };
+    for _ in 0..STEPS_MAX {
+        let page = console.queue.tasks(&wanted.filter, found.next, ROWS - found.tasks.len()).await?;
+        found.tasks.extend(page.tasks);
+        found.next = page.next;
+        if found.next.is_none() || found.tasks.len() >= ROWS {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+async fn group_names(console: &Console, tasks: &[TaskSummary]) -> Result<HashMap<GroupId, String>, Refusal> {
+    let mut ids: Vec<GroupId> = tasks.iter().filter_map(|task| task.group).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(if ids.is_empty() { HashMap::new() } else { console.access.group_names(&ids).await? })
+}
+
+fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
+    let chosen = &wanted.filter.states;
+    let all = wanted.params.without("state");
+    html! {
+        nav.chips aria-label="States" {
+            a.chip href=(all.link("/tasks")) aria-current=[chosen.is_empty().then_some("true")] {
+                "all" @if let Some(counts) = counts { span.n { (words::count(counts.total())) } }
+            }
+            @for state in State::ALL {
+                a.chip href=(all.with("state", state.name()).link("/tasks"))
+                    aria-current=[chosen.contains(&state).then_some("true")] {
+                    span class={ "dot s-" (state) } {}
+                    (state)
+                    @if let Some(counts) = counts { span.n { (words::count(counts.of(state))) } }
+                }
+            }
+        }
+    }
+}
+
+fn filters(params: &Params) -> Markup {
+    let text = |label: &str, name: &str, example: &str| {
+        html! { label { span.label { (label) } input name=(name) value=(params.typed(name)) placeholder=(example); } }
+    };
+    let time = |label: &str, name: &str| {
+        let typed = params.get(name);
+        let value = typed.map(|text| words::read_time(text).map_or_else(|| text.to_owned(), words::field));
+        html! { label.time { span.label { (label) } input type="datetime-local" step="1" name=(name) value=[value]; } }
+    };
+    let active = !params.only(super::filter::NAMES).without("state").is_empty();
+    html! {
+        form.filters method="get" action="/tasks" role="search" {
+            @for state in params.all("state") { input type="hidden" name="state" value=(state); }
+            (text("Room", "room", "drill"))
+            (text("Kind", "kind", "drill"))
+            (text("Lane", "lane", "room/name"))
+            (text("Group", "group", ""))
+            @if params.get("parent").is_some() { (text("Parent", "parent", "task id")) }
+            (time("From (UTC)", "from"))
+            (time("To (UTC)", "to"))
+            div.buttons {
+                button { "Filter" }
+                @if active { a.button.plain href=(params.only(&["state"]).link("/tasks")) { "Clear" } }
+            }
+        }
+    }
+}
+
+/// What can be done to all that match; each leads to a page that asks once more.
+fn bulk_bar(person: &Person, wanted: &Wanted) -> Markup {
+    let verbs = [Move::Resend, Move::Pause, Move::Resume, Move::Discard];
+    let verbs: Vec<Move> = verbs.into_iter().filter(|verb| !wanted.states_for(*verb).is_empty()).collect();
+    html! {
+        @if person.may(Permission::Change) && !verbs.is_empty() {
+            div.bulk {
+                span.quiet { "All that match:" }
+                @for verb in verbs {
+                    a.button.small href=(wanted.params.with("verb", verb.name()).link("/tasks/act")) {
+                        (parts::verb_name(verb)) "…"
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &HashMap<GroupId, String>) -> Markup {
+    if found.tasks.is_empty() {
+        return nothing(person, wanted, found.next.is_some());
+    }
+    html! {
+        section.card {
+            table.rows {
+                thead { tr {
+                    th { "Task" } th { "State" } th { "Kind" } th { "Lane" } th { "Group" } th { "Submitted" }
+                    th.num { "Failures" } th { "Holder / next run" } th {}
+                } }
+                tbody { @for task in &found.tasks { tr {
+                    td data-label="Task" { (parts::task_link(task.id)) }
+                    td data-label="State" { (parts::badge(task.state)) }
+                    td data-label="Kind" { (task.kind) }
+                    td data-label="Lane" { (parts::lane_link(&task.lane)) }
+                    td data-label="Group" { (group(task, groups)) }
+                    td data-label="Submitted" { (words::time(now, task.id.submitted_at())) }
+                    td.num.quiet[task.failures == 0] data-label="Failures" { (task.failures) }
+                    td data-label="Next" { (next(now, task)) }
+                    td.end { (parts::task_buttons(person, task.id, task.state)) }
+                } } }
+            }
+        }
+    }
+}
+
+fn group(task: &TaskSummary, groups: &HashMap<GroupId, String>) -> Markup {
+    let name = task.group.and_then(|id| groups.get(&id));
+    html! { @match name { Some(name) => (name), None => span.quiet { "–" } } }
+}
+
+/// Who has it, or what it waits for.
+fn next(now: UnixMs, task: &TaskSummary) -> Markup {
+    html! {
+        @match (task.state, &task.holder, task.run_at, task.finished_at) {
+            (_, Some(holder), ..) => span.holder { (holder) },
+            (State::Queued, _, Some(at), _) => (words::time(now, at)),
+            (State::Notified, _, Some(at), _) => { "confirmation due " (words::time(now, at)) },
+            (_, _, _, Some(at)) => span.quiet.ended { "ended " (words::time(now, at)) },
+            _ => span.quiet { "–" },
+        }
+    }
+}
+
+fn nothing(person: &Person, wanted: &Wanted, more: bool) -> Markup {
+    if more {
+        return parts::empty("Nothing matches among the tasks looked at so far: go on with “Older”.", None);
+    }
+    if !wanted.params.is_empty() {
+        return parts::empty("No task matches these filters.", Some(("/tasks", "Show all tasks")));
+    }
+    if !person.may(Permission::Change) {
+        return parts::empty("There are no tasks yet.", None);
+    }
+    parts::empty_with_command(
+        "There are no tasks yet. Try a first one, which does nothing but succeed:",
+        "malla tasks submit --lane drill/hello --kind drill '{}'",
+    )
+}

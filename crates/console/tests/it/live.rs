@@ -1,0 +1,86 @@
+//! Live pages.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use tower::ServiceExt as _;
+
+use crate::house::{House, Visitor};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn open(visitor: &Visitor<'_>, page: &str) -> Response {
+    let path = form_urlencoded::Serializer::new("/live?".to_owned()).append_pair("page", page).finish();
+    let request = Request::get(path).header(header::COOKIE, format!("malla_session={}", visitor.cookie));
+    visitor.house.router.clone().oneshot(request.body(Body::empty()).expect("a request")).await.expect("answers")
+}
+
+/// Reads events until one holds `text`.
+async fn until(stream: &mut axum::body::BodyDataStream, text: &str) -> String {
+    let mut read = String::new();
+    let waiting = async {
+        while let Some(bytes) = stream.next().await {
+            read.push_str(&String::from_utf8_lossy(&bytes.expect("bytes")));
+            if read.contains(text) {
+                return;
+            }
+        }
+        panic!("the stream ended without {text:?}: {read}");
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{text:?} did not come"));
+    read
+}
+
+#[tokio::test]
+async fn a_change_reaches_the_page_by_itself() {
+    let house = House::new().await;
+    house.submit("drill/a", "{}", 1).await;
+    let ana = house.sign_in("ana").await;
+    let response = open(&ana, "/tasks?lane=drill/a").await;
+    assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream");
+    let mut stream = response.into_body().into_data_stream();
+    let first = until(&mut stream, "\"name\":\"tasks\"").await;
+    assert!(first.contains(&ana.csrf), "the buttons of a live page work: {first}");
+    let id = house.submit("drill/a", "{}", 1).await[0];
+    house.submit("drill/b", "{}", 1).await;
+    let then = until(&mut stream, &id.to_string()).await;
+    assert!(!then.contains("drill%2Fb"), "only what the page shows");
+}
+
+#[tokio::test]
+async fn a_page_that_does_not_change_sends_a_beat_now_and_then() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let mut stream = open(&ana, "/lanes").await.into_body().into_data_stream();
+    until(&mut stream, "event: block").await;
+    let quiet = until(&mut stream, "event: beat").await;
+    assert!(!quiet.contains("\"name\":\"lanes\""), "nothing changed: {quiet}");
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_ends_its_streams() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let mut stream = open(&ana, "/").await.into_body().into_data_stream();
+    until(&mut stream, "event: block").await;
+    ana.post("/logout", &[]).await;
+    until(&mut stream, "event: ended").await;
+    assert!(stream.next().await.is_none());
+}
+
+#[tokio::test]
+async fn only_so_many_pages_are_live_at_once() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let mut opened = Vec::new();
+    for _ in 0..256 {
+        opened.push(open(&ana, "/").await);
+    }
+    assert!(opened.iter().all(|response| response.status() == StatusCode::OK));
+    assert_eq!(open(&ana, "/").await.status(), StatusCode::SERVICE_UNAVAILABLE);
+    opened.pop();
+    assert_eq!(open(&ana, "/").await.status(), StatusCode::OK, "a closed page gives its place back");
+}

@@ -1,0 +1,8 @@
+//! The console as a browser without JavaScript meets it, on a real store.
+
+mod administration;
+mod forms;
+mod house;
+mod live;
+mod login;
+mod pages;

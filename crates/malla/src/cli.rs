@@ -1,0 +1,162 @@
+//! The command line: commands and the flags that several of them share. Each command's own flags stand with it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{audit, completions, groups, healthcheck, lanes, print_config, tasks, tokens, users};
+use crate::config::Flag;
+
+/// Collect, keep, compute, deliver: tasks in lanes, in one program.
+#[derive(Debug, Parser)]
+#[command(name = "malla", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "Example:\n  malla up                          start a server here; it prints the console's address\n  malla tasks submit drill/try      send a task through it\n  malla tasks list"
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub place: Place,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where this machine's installation is.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Installation")]
+pub(crate) struct Place {
+    /// The data directory [default: ./malla-data]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data: Option<String>,
+    /// The configuration file [default: malla.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE", env = "MALLA_CONFIG")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a server
+    Up(Up),
+    /// Tasks of any room: list, show, submit, retry, discard, pause, resume, confirm, tail
+    Tasks(tasks::Command),
+    /// Lanes: list, show, pause, resume, set
+    Lanes(lanes::Command),
+    /// People who log in to the console
+    Users(users::Command),
+    /// Groups own things and have members
+    Groups(groups::Command),
+    /// Bearer tokens for programs
+    Tokens(tokens::Command),
+    /// Who changed what
+    Audit(audit::Command),
+    /// Exit with 0 if the server is ready, with 1 if not
+    Healthcheck(healthcheck::Command),
+    /// The settings of this installation
+    Config(print_config::Command),
+    /// Completions for a shell
+    Completions(completions::Command),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  malla up\n  malla up --data /var/lib/malla --listen 0.0.0.0:7070\n  malla up --store postgres://malla:secret@db/malla --roles api,medic"
+)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+/// Settings that have a flag; all the others are in the file and the variables.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Settings {
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7070]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<String>,
+    /// sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE [default: sqlite:DATA/malla.db]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// Of api,notifier,fetcher,wiki,analyst,medic [default: all]
+    #[arg(long, value_name = "LIST")]
+    pub roles: Option<String>,
+}
+
+/// Which server a command talks to, and how it answers.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct Reach {
+    /// The server's address, or several with commas [default: the one that runs on the data directory]
+    #[arg(long, global = true, value_name = "URL", env = "MALLA_SERVER", value_delimiter = ',')]
+    pub server: Vec<String>,
+    /// A bearer token [default: admin.token of the data directory]
+    #[arg(long, global = true, value_name = "TOKEN", env = "MALLA_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// Print JSON, one line a result
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+impl Place {
+    /// What the flags say about the configuration.
+    pub(crate) fn flags(&self, settings: &Settings) -> Vec<Flag> {
+        let given = [
+            ("data", "--data", &self.data),
+            ("listen", "--listen", &settings.listen),
+            ("store", "--store", &settings.store),
+            ("roles", "--roles", &settings.roles),
+        ];
+        let flag = |(key, name, value): (_, _, &Option<String>)| Some(Flag { key, name, value: value.clone()? });
+        given.into_iter().filter_map(flag).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn the_commands_are_put_together_well() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn shared_flags_stand_anywhere() {
+        for words in ["malla --data d tasks --json list", "malla tasks list --json --data d"] {
+            let cli = Cli::try_parse_from(words.split(' ')).expect("parses");
+            assert_eq!(cli.place.data.as_deref(), Some("d"));
+            assert!(matches!(cli.command, Command::Tasks(tasks) if tasks.reach.json));
+        }
+    }
+
+    #[test]
+    fn flags_become_settings() {
+        let cli = Cli::try_parse_from(["malla", "up", "--roles", "api", "--data", "d"]).expect("parses");
+        let Command::Up(up) = cli.command else { panic!("another command") };
+        let flags = cli.place.flags(&up.settings);
+        let given: Vec<_> = flags.iter().map(|flag| (flag.key, flag.name, flag.value.as_str())).collect();
+        assert_eq!(given, [("data", "--data", "d"), ("roles", "--roles", "api")]);
+    }
+
+    #[test]
+    fn several_servers_come_with_commas() {
+        let cli = Cli::try_parse_from(["malla", "audit", "--server", "http://a,http://b"]).expect("parses");
+        assert!(matches!(cli.command, Command::Audit(audit) if audit.reach.server == ["http://a", "http://b"]));
+    }
+
+    #[test]
+    fn what_says_too_little_or_too_much_is_refused() {
+        check("malla lanes set drill/a", ErrorKind::MissingRequiredArgument);
+        check("malla users change ana", ErrorKind::MissingRequiredArgument);
+        check("malla users change ana --new-password --password-stdin", ErrorKind::ArgumentConflict);
+        check("malla tasks submit", ErrorKind::MissingRequiredArgument);
+        check("malla tasks submit drill/a --file x", ErrorKind::ArgumentConflict);
+        check("malla tasks list --limit -1", ErrorKind::UnknownArgument);
+        check("malla tokens create x --expires-days 0", ErrorKind::ValueValidation);
+    }
+
+    #[track_caller]
+    fn check(words: &str, kind: ErrorKind) {
+        assert_eq!(Cli::try_parse_from(words.split(' ')).expect_err("refused").kind(), kind, "{words}");
+    }
+}

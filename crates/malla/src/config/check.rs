@@ -1,0 +1,129 @@
+//! What a value may be: its type follows its default, its range stands here.
+
+use figment::value::Value;
+
+use crate::roles::Role;
+
+/// Whole numbers have a least and a greatest value.
+const BOUNDS: &[(&str, u64, u64)] = &[
+    ("store_wait_s", 0, 86_400),
+    ("shutdown_grace_s", 1, 3_600),
+    ("http.body_bytes_max", 1_024, 1 << 30),
+    ("http.request_timeout_s", 1, 3_600),
+    ("http.idempotency_keep_h", 1, 24 * 30),
+    ("http.connections_max", 1, 1_000_000),
+    ("http.head_timeout_s", 1, 3_600),
+    ("console.session_h", 1, 24 * 365),
+    ("queue.lease_s", 1, 3_600),
+    ("queue.concurrency", 1, 100_000),
+    ("queue.batch", 1, 10_000),
+    ("queue.pending_max", 1, 1_000_000_000),
+    ("queue.payload_bytes_max", 1_024, 64 << 20),
+    ("retention.tasks_days", 1, 36_500),
+    ("retention.events_days", 1, 36_500),
+    ("retention.audit_days", 1, 36_500),
+];
+
+/// The value in the type of its default, or one sentence on what is wrong with it.
+pub(super) fn settle(key: &str, default: &Value, given: Value) -> Result<Value, String> {
+    let shown = display(&masked(key, given.clone()));
+    let refuse = |expected: &str| Err(format!("{key} = {shown} is not {expected}"));
+    let value = match (default, given) {
+        (Value::String(..), Value::String(_, text)) => Value::from(text),
+        (Value::String(..), _) => return refuse("text in quotes"),
+        (Value::Bool(..), Value::Bool(_, switch)) => Value::from(switch),
+        (Value::Bool(..), Value::String(_, text)) if text == "true" || text == "false" => Value::from(text == "true"),
+        (Value::Bool(..), _) => return refuse("true or false"),
+        (Value::Num(..), given) => match whole(&given) {
+            Some(number) => Value::from(number),
+            None => return refuse("a whole number"),
+        },
+        (Value::Array(..), given) => match words(&given) {
+            Some(words) => Value::from(words),
+            None => return refuse("a list of words"),
+        },
+        (_, given) => given,
+    };
+    in_range(key, &value).map_err(|why| format!("{key} = {shown} {why}"))?;
+    Ok(value)
+}
+
+/// A number, or its digits as a variable and a flag give them.
+fn whole(given: &Value) -> Option<u64> {
+    match given {
+        Value::Num(_, number) => number.to_u128_lossy().and_then(|number| u64::try_from(number).ok()),
+        Value::String(_, text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A list of words, or one text with commas between them.
+fn words(given: &Value) -> Option<Vec<String>> {
+    match given {
+        Value::Array(_, items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        Value::String(_, text) => Some(text.split(',').map(|word| word.trim().to_owned()).collect()),
+        _ => None,
+    }
+}
+
+fn in_range(key: &str, value: &Value) -> Result<(), String> {
+    if let Some((_, least, most)) = BOUNDS.iter().find(|(bounded, ..)| *bounded == key) {
+        let fits = whole(value).is_some_and(|number| (*least..=*most).contains(&number));
+        return if fits { Ok(()) } else { Err(format!("is out of range: from {least} to {most}")) };
+    }
+    let text = value.as_str().unwrap_or_default();
+    match key {
+        "anonymous_role" if !text.is_empty() => {
+            let role: Result<malla_access::Role, _> = text.parse();
+            role.map(drop).map_err(|_| "is not a role: readonly, user, admin, or empty".into())
+        }
+        "log.format" if !["text", "json"].contains(&text) => Err("is not a format: text or json".into()),
+        "log.level" => {
+            let filter = tracing_subscriber::EnvFilter::builder().parse(text);
+            filter.map(drop).map_err(|error| format!("is not a level or filter: {error}"))
+        }
+        "data" if text.is_empty() => Err("is empty: give a directory".into()),
+        "store" if !(text.is_empty() || is_store(text)) => {
+            Err("is not a store: give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE".into())
+        }
+        "roles" => words(value).unwrap_or_default().iter().try_for_each(|word| word.parse::<Role>().map(drop)),
+        _ => Ok(()),
+    }
+}
+
+fn is_store(text: &str) -> bool {
+    ["sqlite:", "postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| text.len() > scheme.len() && text.starts_with(scheme))
+}
+
+/// The value without what nobody should read over a shoulder.
+pub(super) fn masked(key: &str, value: Value) -> Value {
+    match (key, value) {
+        ("store", Value::String(tag, url)) => Value::String(tag, masked_url(&url)),
+        (_, value) => value,
+    }
+}
+
+/// A store's URL without its password, whether it stands before the host or among the parameters.
+pub(crate) fn masked_url(url: &str) -> String {
+    let mut masked = url.to_owned();
+    // A password may hold an @ or a slash that nobody escaped: the last @ ends it. Too much masked does no harm.
+    if let Some((scheme, rest)) = url.split_once("://")
+        && let Some((person, host)) = rest.rsplit_once('@')
+        && let Some((user, _password)) = person.split_once(':')
+    {
+        masked = format!("{scheme}://{user}:****@{host}");
+    }
+    for parameter in ["?password=", "&password="] {
+        if let Some(start) = masked.find(parameter).map(|at| at + parameter.len()) {
+            let end = masked[start..].find('&').map_or(masked.len(), |end| start + end);
+            masked.replace_range(start..end, "****");
+        }
+    }
+    masked
+}
+
+fn display(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

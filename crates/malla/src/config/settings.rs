@@ -1,0 +1,143 @@
+//! The settings in the types that this program works with. What they mean stands in `defaults.toml`.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::roles::Role;
+
+/// The settings that this program reads.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Config {
+    pub data: PathBuf,
+    pub listen: String,
+    store: String,
+    store_wait_s: u64,
+    pub roles: Vec<Role>,
+    shutdown_grace_s: u64,
+    anonymous_role: String,
+    pub metrics_public: bool,
+    pub log: Log,
+    tls: TlsFiles,
+    pub http: Http,
+    pub console: Console,
+    pub queue: Queue,
+    pub retention: Retention,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Log {
+    pub level: String,
+    pub format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Deserialize)]
+struct TlsFiles {
+    cert: PathBuf,
+    key: PathBuf,
+    ca: PathBuf,
+}
+
+/// Where the certificate is, if HTTPS is served.
+pub(crate) struct Tls<'a> {
+    pub cert: &'a Path,
+    pub key: &'a Path,
+    /// What a client on this machine trusts.
+    pub ca: &'a Path,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Http {
+    pub body_bytes_max: usize,
+    pub request_timeout_s: u64,
+    pub idempotency_keep_h: u64,
+    pub connections_max: usize,
+    pub head_timeout_s: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Console {
+    pub session_h: u64,
+    pub behind_https: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Queue {
+    pub lease_s: u64,
+    pub concurrency: usize,
+    pub batch: usize,
+    pub pending_max: u64,
+    pub payload_bytes_max: usize,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Retention {
+    pub tasks_days: u64,
+    pub events_days: u64,
+    pub audit_days: u64,
+}
+
+impl Config {
+    pub(crate) fn store_url(&self) -> String {
+        match self.store.as_str() {
+            "" => format!("sqlite:{}", self.data.join("malla.db").display()),
+            url => url.to_owned(),
+        }
+    }
+
+    pub(crate) fn store_wait(&self) -> Duration {
+        Duration::from_secs(self.store_wait_s)
+    }
+
+    pub(crate) fn shutdown_grace(&self) -> Duration {
+        Duration::from_secs(self.shutdown_grace_s)
+    }
+
+    pub(crate) fn anonymous_role(&self) -> Option<malla_access::Role> {
+        self.anonymous_role.parse().ok()
+    }
+
+    pub(crate) fn tls(&self) -> Option<Tls<'_>> {
+        let TlsFiles { cert, key, ca } = &self.tls;
+        let ca = if ca.as_os_str().is_empty() { cert } else { ca };
+        (!cert.as_os_str().is_empty()).then_some(Tls { cert, key, ca })
+    }
+
+    /// The authority that commands trust beside the well-known ones.
+    pub(crate) fn trusted_ca(&self) -> Option<&Path> {
+        Some(self.tls.ca.as_path()).filter(|ca| !ca.as_os_str().is_empty())
+    }
+
+    pub(crate) fn limits(&self) -> malla_queue::Limits {
+        malla_queue::Limits {
+            pending_max: self.queue.pending_max,
+            payload_bytes_max: self.queue.payload_bytes_max,
+            ..malla_queue::Limits::default()
+        }
+    }
+
+    /// What no key can say for itself.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        match self.tls.cert.as_os_str().is_empty() == self.tls.key.as_os_str().is_empty() {
+            true => Ok(()),
+            false => Err("tls.cert and tls.key belong together: give both, or neither"),
+        }
+    }
+
+    /// Where to listen; a name may stand for several addresses, the first one counts.
+    pub(crate) fn listen_address(&self) -> anyhow::Result<SocketAddr> {
+        let found = self.listen.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+        found.ok_or_else(|| {
+            anyhow::anyhow!("cannot listen on \"{}\": give ADDRESS:PORT, as in 127.0.0.1:7070", self.listen)
+        })
+    }
+}

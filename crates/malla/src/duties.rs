@@ -1,0 +1,117 @@
+//! What has to be done now and then: send overdue tasks back, forget what is old, count for `/metrics`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_queue::{Kind, Queue, Result, Retention, Scope, State, StateCounts};
+use metrics::{counter, describe_counter, gauge};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior};
+
+pub(crate) type Stop = watch::Receiver<bool>;
+
+const REAP_EVERY: Duration = Duration::from_secs(1);
+const REAP_STEP: usize = 1_000;
+const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
+/// The first one waits until the start is over.
+const PRUNE_FIRST: Duration = Duration::from_secs(60);
+/// Between two steps of a prune, so that others get their turn at the store.
+const PRUNE_REST: Duration = Duration::from_millis(50);
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+
+/// Sends tasks whose holder went silent back to their lanes.
+pub(crate) async fn reap(queue: Arc<dyn Queue>, stop: Stop) {
+    describe_counter!("malla_reaped_total", "Tasks whose lease or confirmation ran out.");
+    let reaped = counter!("malla_reaped_total");
+    let duty = || async {
+        loop {
+            let tasks = queue.reap(REAP_STEP).await?;
+            reaped.increment(tasks);
+            if tasks < REAP_STEP as u64 {
+                return Ok(());
+            }
+        }
+    };
+    repeat("send overdue tasks back", Duration::ZERO, REAP_EVERY, stop, duty).await;
+}
+
+/// Forgets what is old, in small steps.
+pub(crate) async fn prune(queue: Arc<dyn Queue>, retention: Retention, stop: Stop) {
+    let duty = || async {
+        let mut forgotten = 0;
+        loop {
+            let step = queue.prune(retention).await?;
+            forgotten += step;
+            if step == 0 {
+                break;
+            }
+            tokio::time::sleep(PRUNE_REST).await;
+        }
+        if forgotten > 0 {
+            tracing::info!(forgotten, "old tasks, events and audit lines are forgotten");
+        }
+        Ok(())
+    };
+    repeat("forget what is old", PRUNE_FIRST, PRUNE_EVERY, stop, duty).await;
+}
+
+/// Keeps `malla_tasks` true.
+pub(crate) async fn count(queue: Arc<dyn Queue>, stop: Stop) {
+    let seen = tokio::sync::Mutex::new(BTreeSet::new());
+    let duty = || async {
+        let counts = queue.counts(&Scope::All).await?;
+        let mut seen = seen.lock().await;
+        // A kind whose tasks are all forgotten has no row any more, but its gauge must fall to zero.
+        let gone: Vec<Kind> = seen.iter().filter(|kind| !counts.iter().any(|c| c.kind == **kind)).cloned().collect();
+        for kind in gone {
+            show(&kind, &StateCounts::default());
+            seen.remove(&kind);
+        }
+        for row in counts {
+            show(&row.kind, &row.counts);
+            seen.insert(row.kind);
+        }
+        Ok(())
+    };
+    repeat("count tasks", Duration::ZERO, COUNT_EVERY, stop, duty).await;
+}
+
+fn show(kind: &Kind, counts: &StateCounts) {
+    for state in State::ALL {
+        #[allow(clippy::cast_precision_loss)] // counts fit
+        gauge!("malla_tasks", "kind" => kind.to_string(), "state" => state.name()).set(counts.of(state) as f64);
+    }
+}
+
+/// Does `duty` again and again until told to stop. A failure is told once, not every time.
+async fn repeat<D, F>(what: &str, first: Duration, every: Duration, mut stop: Stop, duty: D)
+where
+    D: Fn() -> F,
+    F: Future<Output = Result<()>>,
+{
+    let mut tick = tokio::time::interval_at(Instant::now() + first, every);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut failing = false;
+    loop {
+        let once = async {
+            tick.tick().await;
+            duty().await
+        };
+        let done = tokio::select! {
+            done = once => done,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        match done {
+            Err(error) if !failing => {
+                failing = true;
+                tracing::warn!(%error, "cannot {what}, trying again every {every:?}");
+            }
+            Ok(()) if failing => {
+                failing = false;
+                tracing::info!("can {what} again");
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What a process does: the roles and the worker loops behind them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_queue::drill::Driller;
+use malla_queue::worker::{self, Options, Work};
+use malla_queue::{Holder, Queue, Retention, Room, SystemClock};
+use serde::Deserialize;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::config::Config;
+use crate::duties;
+
+/// A worker that was told nothing looks again after this long.
+const IDLE_MAX: Duration = Duration::from_secs(5);
+/// Rows that one step of a prune forgets.
+const PRUNE_STEP: usize = 1_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Role {
+    Api,
+    Notifier,
+    Fetcher,
+    Wiki,
+    Analyst,
+    Medic,
+}
+
+impl Role {
+    const ALL: [Role; 6] = [Role::Api, Role::Notifier, Role::Fetcher, Role::Wiki, Role::Analyst, Role::Medic];
+
+    fn name(self) -> &'static str {
+        match self {
+            Role::Api => "api",
+            Role::Notifier => "notifier",
+            Role::Fetcher => "fetcher",
+            Role::Wiki => "wiki",
+            Role::Analyst => "analyst",
+            Role::Medic => "medic",
+        }
+    }
+
+    /// Whether it works on tasks.
+    pub(crate) fn works(self) -> bool {
+        matches!(self, Role::Notifier | Role::Fetcher | Role::Wiki | Role::Analyst)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Role::ALL.into_iter().find(|role| role.name() == text).ok_or_else(|| {
+            let names = Role::ALL.map(Role::name).join(", ");
+            format!("names the role \"{text}\", which does not exist: roles are {names}")
+        })
+    }
+}
+
+/// Everything that runs in the background of a process.
+pub(crate) struct Crew {
+    tasks: JoinSet<()>,
+    stop: watch::Sender<bool>,
+    grace: Duration,
+}
+
+impl Crew {
+    /// Nobody at work yet. After a stop, running tasks may go on for `grace`.
+    pub(crate) fn new(grace: Duration) -> Self {
+        Self { tasks: JoinSet::new(), stop: watch::Sender::new(false), grace }
+    }
+
+    /// Starts the loops of this process' roles.
+    pub(crate) fn start(&mut self, config: &Config, queue: &Arc<dyn Queue>, clock: &Arc<SystemClock>) {
+        self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
+        if config.roles.contains(&Role::Medic) {
+            self.tasks.spawn(duties::reap(queue.clone(), self.stop.subscribe()));
+            self.tasks.spawn(duties::prune(queue.clone(), retention(config), self.stop.subscribe()));
+        }
+        if config.roles.iter().any(|role| role.works()) {
+            self.work(config, malla_queue::drill::room(), Arc::new(Driller), queue, clock);
+        }
+    }
+
+    /// One worker loop on a room.
+    fn work(
+        &mut self,
+        config: &Config,
+        room: Room,
+        work: Arc<dyn Work>,
+        queue: &Arc<dyn Queue>,
+        clock: &Arc<SystemClock>,
+    ) {
+        let options = Options {
+            rooms: vec![room],
+            holder: Holder::Member(member_name()),
+            concurrency: config.queue.concurrency,
+            batch: config.queue.batch,
+            lease_for: Duration::from_secs(config.queue.lease_s),
+            idle_max: IDLE_MAX,
+            grace: self.grace,
+        };
+        self.tasks.spawn(worker::run(queue.clone(), work, clock.clone(), options, self.stop.subscribe()));
+    }
+
+    /// Turns true when the end has begun.
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stop.subscribe()
+    }
+
+    /// Ends only if a loop ended that should not have.
+    pub(crate) async fn failed(&mut self) -> anyhow::Error {
+        match self.tasks.join_next().await {
+            Some(Err(error)) => anyhow::anyhow!("a part of the program failed: {error}"),
+            _ => anyhow::anyhow!("a part of the program ended by itself"),
+        }
+    }
+
+    /// Tells all loops to come to their end. Tasks in hand may finish, the others go back.
+    pub(crate) fn begin_to_stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Waits for the loops; true if all ended by `deadline`.
+    pub(crate) async fn stopped(mut self, deadline: Instant) -> bool {
+        while !self.tasks.is_empty() {
+            if tokio::time::timeout_at(deadline, self.tasks.join_next()).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn retention(config: &Config) -> Retention {
+    let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
+    Retention {
+        tasks: days(config.retention.tasks_days),
+        events: days(config.retention.events_days),
+        audit: days(config.retention.audit_days),
+        step: PRUNE_STEP,
+    }
+}
+
+/// How this process is called in the history of tasks.
+fn member_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "local",
+        host => host,
+    };
+    format!("{host}-{}", std::process::id())
+}

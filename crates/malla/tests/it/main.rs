@@ -1,0 +1,8 @@
+//! The real binary, run as its users run it: every test has its own data directory and port.
+
+mod commands;
+mod first_run;
+mod https;
+mod refusals;
+mod server;
+mod shutdown;
