@@ -18,7 +18,9 @@ CREATE TABLE lane (
     next_start_at BIGINT  NOT NULL DEFAULT 0,
     -- its place in the line; NULL: nothing to start, full or paused. It may be too early, never too late.
     ready_at      BIGINT,
-    used_at       BIGINT  NOT NULL
+    used_at       BIGINT  NOT NULL,
+    -- the priorities its tasks ever had, as bits: the others need not be looked for
+    prios         INTEGER NOT NULL DEFAULT 0
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX lane_ready ON lane (room, ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX lane_paused ON lane (id) WHERE paused;

@@ -1,6 +1,10 @@
 -- The verbs that move tasks. They are functions because each needs several statements, every one with a fresh view
--- of the store, behind one round trip. Their plans are made once, often while the tables are still empty, so they are
--- told that these will be large: by index, always.
+-- of the store, behind one round trip.
+--
+-- Their plans are made once, often while the tables are still empty, and must hold when there are millions of rows. So
+-- no join is left to be turned around by a statistic: from the given arrays to a table they go by LATERAL … OFFSET 0
+-- or a subquery for each row; where a table is changed, a condition `= ANY (array)` that an index serves bounds it first,
+-- and the rest is a hash of as many rows. Rows that are never updated in place are deleted by their ctid.
 
 -- Counts moves between states (NULL: from or to the outside), by lane and by kind.
 CREATE FUNCTION malla_count(
@@ -37,13 +41,13 @@ BEGIN
 END $$;
 
 -- The earliest time at which a waiting task of the lane may run: one seek a priority in the primary key of ready.
-CREATE FUNCTION malla_earliest(of_lane BIGINT) RETURNS BIGINT LANGUAGE plpgsql STABLE AS $$
+-- The verbs say it in place, because a call for each of their lanes would cost more than the rest of them.
+CREATE FUNCTION malla_earliest(of_lane BIGINT, prios INTEGER) RETURNS BIGINT LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN least(
-        (SELECT run_at FROM ready WHERE lane = of_lane AND prio = 0 ORDER BY run_at LIMIT 1),
-        (SELECT run_at FROM ready WHERE lane = of_lane AND prio = 1 ORDER BY run_at LIMIT 1),
-        (SELECT run_at FROM ready WHERE lane = of_lane AND prio = 2 ORDER BY run_at LIMIT 1)
-    );
+        CASE WHEN prios & 1 > 0 THEN (SELECT run_at FROM ready WHERE lane = of_lane AND prio = 0 ORDER BY run_at LIMIT 1) END,
+        CASE WHEN prios & 2 > 0 THEN (SELECT run_at FROM ready WHERE lane = of_lane AND prio = 1 ORDER BY run_at LIMIT 1) END,
+        CASE WHEN prios & 4 > 0 THEN (SELECT run_at FROM ready WHERE lane = of_lane AND prio = 2 ORDER BY run_at LIMIT 1) END);
 END $$;
 
 -- Makes the lanes that are missing, locks them (and those of the leased tasks `of_leases`) in the order of their ids,
@@ -58,7 +62,7 @@ BEGIN
         INSERT INTO lane (key, room, grp, ceiling, gap_ms, used_at)
         SELECT DISTINCT ON (n.key) n.key, n.room, n.grp, n.ceiling, n.gap_ms, now_ms
         FROM unnest(keys, rooms, grps, ceilings, gaps) WITH ORDINALITY AS n (key, room, grp, ceiling, gap_ms, ord)
-        WHERE NOT EXISTS (SELECT 1 FROM lane WHERE lane.key = n.key)
+        WHERE (SELECT id FROM lane WHERE lane.key = n.key) IS NULL
         ORDER BY n.key, n.ord
         ON CONFLICT (key) DO NOTHING;
         PERFORM 1 FROM lane
@@ -67,10 +71,10 @@ BEGIN
             UNION SELECT lane FROM lease WHERE task = ANY (of_leases)
         ))
         ORDER BY id FOR NO KEY UPDATE;
-        SELECT array_agg(lane.id ORDER BY n.ord) INTO lanes
-        FROM unnest(keys) WITH ORDINALITY AS n (key, ord) JOIN lane ON lane.key = n.key;
+        SELECT array_agg((SELECT id FROM lane WHERE lane.key = n.key) ORDER BY n.ord) INTO lanes
+        FROM unnest(keys) WITH ORDINALITY AS n (key, ord);
         -- one may have been forgotten while we waited for its lock
-        EXIT WHEN cardinality(lanes) = cardinality(keys);
+        EXIT WHEN num_nulls(VARIADIC lanes) = 0;
     END LOOP;
     RETURN lanes;
 END $$;
@@ -83,7 +87,7 @@ CREATE FUNCTION malla_submit(
     parents BIGINT[], now_ms BIGINT, pending_max BIGINT,
     OUT ids BIGINT[], OUT fresh BOOLEAN[], OUT rouse TEXT[]
 ) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 DECLARE
     waiting BIGINT;
     lanes BIGINT[];
@@ -106,10 +110,13 @@ BEGIN
         )
         INSERT INTO dedup (room, key, task) SELECT room, key, id FROM first ORDER BY room, key
         ON CONFLICT (room, key) DO NOTHING;
-        SELECT array_agg(coalesce(d.task, n.id) ORDER BY n.ord), array_agg(d.task IS NULL OR d.task = n.id ORDER BY n.ord)
+        SELECT array_agg(coalesce(d.task, d.id) ORDER BY d.ord), array_agg(d.task IS NULL OR d.task = d.id ORDER BY d.ord)
         INTO ids, fresh
-        FROM unnest(rooms, dedups, ids) WITH ORDINALITY AS n (room, key, id, ord)
-        LEFT JOIN dedup d ON d.room = n.room AND d.key = n.key;
+        FROM (
+            SELECT n.id, n.ord, (SELECT task FROM dedup WHERE room = n.room AND key = n.key) AS task
+            FROM unnest(rooms, dedups, ids) WITH ORDINALITY AS n (room, key, id, ord)
+            OFFSET 0
+        ) d;
     END IF;
 
     INSERT INTO task (id, lane, kind, grp, state, prio, run_at, parent, dedup, retry, payload)
@@ -121,13 +128,16 @@ BEGIN
     SELECT n.lane, n.prio, n.run_at, n.id
     FROM unnest(ids, fresh, lanes, prios, run_ats) AS n (id, fresh, lane, prio, run_at)
     WHERE n.fresh;
+    UPDATE lane SET prios = lane.prios | n.bits
+    FROM (SELECT m.lane, bit_or(1 << m.prio) AS bits FROM unnest(lanes, prios) AS m (lane, prio) GROUP BY 1) n
+    WHERE lane.id = ANY (lanes) AND lane.id = n.lane AND lane.prios & n.bits <> n.bits;
     WITH due AS (
         SELECT n.lane, min(n.run_at) AS run_at
         FROM unnest(lanes, fresh, run_ats) AS n (lane, fresh, run_at) WHERE n.fresh GROUP BY 1
     ), hastened AS (
         UPDATE lane SET ready_at = greatest(due.run_at, lane.next_start_at)
         FROM due
-        WHERE lane.id = due.lane AND NOT lane.paused AND lane.running < lane.ceiling
+        WHERE lane.id = ANY (lanes) AND lane.id = due.lane AND NOT lane.paused AND lane.running < lane.ceiling
           AND (lane.ready_at IS NULL OR lane.ready_at > greatest(due.run_at, lane.next_start_at))
         RETURNING lane.room
     )
@@ -143,15 +153,14 @@ CREATE FUNCTION malla_lease(
 ) RETURNS TABLE (
     task BIGINT, nonce BIGINT, lane_key TEXT, kind TEXT, grp BIGINT, prio SMALLINT, failures INTEGER, retry TEXT, payload BYTEA
 ) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
     line BIGINT[];
     mine BIGINT[];
     due_lanes BIGINT[];
-    due_prios SMALLINT[];
-    due_runs BIGINT[];
     due_tasks BIGINT[];
+    due_rows TID[];
     share INTEGER;
 BEGIN
     -- a range of lane_ready, as long as what is taken
@@ -172,52 +181,55 @@ BEGIN
     share := ceil(most::numeric / cardinality(mine));
 
     -- one seek a lane and priority in the primary key of ready, read as far as the lane's share
-    SELECT array_agg(d.lane), array_agg(d.prio), array_agg(d.run_at), array_agg(d.task)
-    INTO due_lanes, due_prios, due_runs, due_tasks
+    SELECT array_agg(d.lane), array_agg(d.task), array_agg(d.place) INTO due_lanes, due_tasks, due_rows
     FROM (
-        SELECT n.id AS lane, r.prio, r.run_at, r.task
+        SELECT n.id AS lane, r.task, r.place
         FROM unnest(line) WITH ORDINALITY AS l (id, ord)
-        JOIN lane n ON n.id = l.id AND n.id = ANY (mine)
+        CROSS JOIN LATERAL (SELECT * FROM lane WHERE lane.id = l.id AND l.id = ANY (mine) OFFSET 0) n
         CROSS JOIN LATERAL (
-            SELECT * FROM (SELECT ready.prio, ready.run_at, ready.task FROM ready WHERE ready.lane = n.id AND ready.prio = 0 AND ready.run_at <= now_ms
+            SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 1 > 0 AND ready.lane = n.id AND ready.prio = 0 AND ready.run_at <= now_ms
                            ORDER BY ready.run_at, ready.task LIMIT share) a
             UNION ALL
-            SELECT * FROM (SELECT ready.prio, ready.run_at, ready.task FROM ready WHERE ready.lane = n.id AND ready.prio = 1 AND ready.run_at <= now_ms
+            SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 2 > 0 AND ready.lane = n.id AND ready.prio = 1 AND ready.run_at <= now_ms
                            ORDER BY ready.run_at, ready.task LIMIT share) b
             UNION ALL
-            SELECT * FROM (SELECT ready.prio, ready.run_at, ready.task FROM ready WHERE ready.lane = n.id AND ready.prio = 2 AND ready.run_at <= now_ms
+            SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 4 > 0 AND ready.lane = n.id AND ready.prio = 2 AND ready.run_at <= now_ms
                            ORDER BY ready.run_at, ready.task LIMIT share) c
             LIMIT least(share, CASE WHEN n.gap_ms > 0 THEN least(1, n.ceiling - n.running) ELSE n.ceiling - n.running END)
         ) r
         ORDER BY l.ord
         LIMIT most
     ) d;
-    DELETE FROM ready USING unnest(due_lanes, due_prios, due_runs, due_tasks) AS d (lane, prio, run_at, task)
-    WHERE ready.lane = d.lane AND ready.prio = d.prio AND ready.run_at = d.run_at AND ready.task = d.task;
-    INSERT INTO lease (task, lane, nonce, started_at, expires_at, prio, kind, grp, holder, dedup)
-    SELECT t.id, t.lane, nonces[d.ord], now_ms, expires, d.prio, t.kind, t.grp, by_holder, t.dedup
-    FROM unnest(due_tasks, due_prios) WITH ORDINALITY AS d (task, prio, ord) JOIN task t ON t.id = d.task;
+    -- nobody else moves these rows: their lanes are ours
+    DELETE FROM ready WHERE ready.ctid = ANY (due_rows);
+    RETURN QUERY
+        WITH taken AS MATERIALIZED (
+            SELECT d.ord, t.id, t.lane, n.key, t.kind, t.grp, t.prio, t.failures, t.retry, t.payload, t.dedup
+            FROM unnest(due_tasks) WITH ORDINALITY AS d (task, ord)
+            CROSS JOIN LATERAL (SELECT * FROM task WHERE task.id = d.task OFFSET 0) t
+            CROSS JOIN LATERAL (SELECT key FROM lane WHERE lane.id = t.lane OFFSET 0) n
+        ), noted AS (
+            INSERT INTO lease (task, lane, nonce, started_at, expires_at, prio, kind, grp, holder, dedup)
+            SELECT k.id, k.lane, nonces[k.ord], now_ms, expires, k.prio, k.kind, k.grp, by_holder, k.dedup FROM taken k
+        )
+        SELECT k.id, nonces[k.ord], k.key, k.kind, k.grp, k.prio, k.failures, k.retry, k.payload FROM taken k ORDER BY k.ord;
     UPDATE lane SET
         running = lane.running + c.taken,
         next_start_at = greatest(lane.next_start_at, now_ms + lane.gap_ms),
         used_at = now_ms,
-        ready_at = CASE WHEN lane.running + c.taken < lane.ceiling AND c.earliest IS NOT NULL
-            THEN greatest(c.earliest, lane.next_start_at, now_ms + lane.gap_ms) END
-    FROM (
-        SELECT d.lane, d.taken, malla_earliest(d.lane) AS earliest
-        FROM (SELECT u.lane, count(*) AS taken FROM unnest(due_lanes) AS u (lane) GROUP BY 1) d
-    ) c
-    WHERE lane.id = c.lane;
+        ready_at = CASE WHEN lane.running + c.taken < lane.ceiling THEN (
+            -- evaluated once; no row, so NULL, if nothing waits
+            SELECT greatest(e.run_at, lane.next_start_at, now_ms + lane.gap_ms) FROM (SELECT least(
+                CASE WHEN lane.prios & 1 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 0 ORDER BY run_at LIMIT 1) END,
+                CASE WHEN lane.prios & 2 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 1 ORDER BY run_at LIMIT 1) END,
+                CASE WHEN lane.prios & 4 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 2 ORDER BY run_at LIMIT 1) END
+            ) AS run_at OFFSET 0) e WHERE e.run_at IS NOT NULL) END
+    FROM (SELECT u.lane, count(*) AS taken FROM unnest(due_lanes) AS u (lane) GROUP BY 1) c
+    WHERE lane.id = ANY (due_lanes) AND lane.id = c.lane;
     -- those that stood in line for nothing
-    UPDATE lane SET ready_at = CASE WHEN lane.running < lane.ceiling AND malla_earliest(lane.id) IS NOT NULL
-        THEN greatest(malla_earliest(lane.id), lane.next_start_at, now_ms) END
+    UPDATE lane SET ready_at = CASE WHEN lane.running < lane.ceiling AND malla_earliest(lane.id, lane.prios) IS NOT NULL
+        THEN greatest(malla_earliest(lane.id, lane.prios), lane.next_start_at, now_ms) END
     WHERE lane.id = ANY (mine) AND lane.id <> ALL (coalesce(due_lanes, '{}'));
-    RETURN QUERY
-        SELECT t.id, nonces[d.ord], n.key, t.kind, t.grp, t.prio, t.failures, t.retry, t.payload
-        FROM unnest(due_tasks) WITH ORDINALITY AS d (task, ord)
-        JOIN task t ON t.id = d.task
-        JOIN lane n ON n.id = t.lane
-        ORDER BY d.ord;
 END $$;
 
 -- Ends leases (`source` 0), lapsed leases (1) or overdue confirmations (2), each with what becomes of its task.
@@ -229,72 +241,80 @@ CREATE FUNCTION malla_finish(
     now_ms BIGINT, history_max INTEGER,
     OUT answers SMALLINT[], OUT rouse TEXT[]
 ) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 DECLARE
     ords INTEGER[];
-    ended BIGINT[];
     lanes BIGINT[];
-    prios SMALLINT[];
     kinds TEXT[];
     grps BIGINT[];
-    dedups TEXT[];
+    tos SMALLINT[];
+    waits BIGINT[];
     was SMALLINT := CASE source WHEN 2 THEN 2 ELSE 0 END;
+    -- so that only the partitions of these are looked at
+    first_task BIGINT := (SELECT min(t) FROM unnest(tasks) AS u (t));
+    last_task BIGINT := (SELECT max(t) FROM unnest(tasks) AS u (t));
     i INTEGER;
 BEGIN
-    IF source < 2 THEN
-        PERFORM 1 FROM lane WHERE id IN (SELECT lane FROM lease WHERE task = ANY (tasks)) ORDER BY id FOR NO KEY UPDATE;
-        WITH given AS (
-            SELECT DISTINCT ON (task, nonce) task, nonce, ord FROM unnest(tasks, nonces) WITH ORDINALITY AS n (task, nonce, ord)
-            ORDER BY task, nonce, ord
-        ), gone AS (
-            DELETE FROM lease l USING given g
-            WHERE l.task = g.task AND l.nonce = g.nonce AND (source = 0 OR l.expires_at <= now_ms)
-            RETURNING g.ord, l.task, l.lane, l.prio, l.kind, l.grp, l.dedup
+    IF source = 2 THEN
+        PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM task WHERE id = ANY (tasks))) ORDER BY id FOR NO KEY UPDATE;
+        -- as if each had a lease that ends now
+        WITH due AS (
+            DELETE FROM awaiting WHERE ctid = ANY (ARRAY(
+                SELECT (SELECT a.ctid FROM awaiting a WHERE a.due_at = t.run_at AND a.task = t.id)
+                FROM task t WHERE t.id = ANY (tasks) AND t.state = 2 AND t.run_at <= now_ms
+            ))
+            RETURNING task
         )
-        SELECT array_agg(ord), array_agg(task), array_agg(lane), array_agg(prio), array_agg(kind), array_agg(grp), array_agg(dedup)
-        INTO ords, ended, lanes, prios, kinds, grps, dedups FROM gone;
+        INSERT INTO lease (task, lane, nonce, started_at, expires_at, prio, kind, grp, holder, dedup)
+        SELECT id, lane, 0, now_ms, now_ms, prio, kind, grp, '', dedup FROM task WHERE id = ANY (ARRAY(SELECT task FROM due));
     ELSE
-        PERFORM 1 FROM lane WHERE id IN (SELECT lane FROM task WHERE id = ANY (tasks)) ORDER BY id FOR NO KEY UPDATE;
-        WITH gone AS (
-            DELETE FROM awaiting a USING unnest(tasks) WITH ORDINALITY AS g (task, ord)
-            WHERE a.task = g.task AND a.due_at <= now_ms
-            RETURNING g.ord, a.task
-        )
-        SELECT array_agg(g.ord), array_agg(t.id), array_agg(t.lane), array_agg(t.prio), array_agg(t.kind), array_agg(t.grp), array_agg(t.dedup)
-        INTO ords, ended, lanes, prios, kinds, grps, dedups FROM gone g JOIN task t ON t.id = g.task;
+        PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM lease WHERE task = ANY (tasks))) ORDER BY id FOR NO KEY UPDATE;
     END IF;
+    WITH gone AS MATERIALIZED (
+        SELECT DISTINCT ON (g.task) g.*, l.lane, l.prio, l.kind, l.grp, l.dedup
+        FROM unnest(tasks, nonces, states, run_ats, finished_ats, failure_counts, lapse_counts, results, lines, rests)
+             WITH ORDINALITY AS g (task, nonce, state, run_at, finished_at, failures, lapses, result, line, rest, ord)
+        CROSS JOIN LATERAL (
+            SELECT * FROM lease
+            WHERE lease.task = g.task AND lease.nonce = g.nonce AND (source = 0 OR lease.expires_at <= now_ms) OFFSET 0
+        ) l
+        ORDER BY g.task, g.ord
+    ), dropped AS (
+        DELETE FROM lease WHERE task = ANY (ARRAY(SELECT g.task FROM gone g))
+    ), written AS (
+        UPDATE task SET
+            state = g.state, failures = g.failures, lapses = g.lapses, run_at = g.run_at, finished_at = g.finished_at,
+            result = g.result, ended_by = CASE WHEN source = 0 THEN g.nonce ELSE task.ended_by END,
+            history = CASE WHEN length(task.history) > history_max THEN right(task.history, history_max / 2) ELSE task.history END
+                || g.line
+        FROM gone g
+        WHERE task.id = ANY (tasks) AND task.id BETWEEN first_task AND last_task AND task.id = g.task
+    ), waiting AS (
+        INSERT INTO ready (lane, prio, run_at, task) SELECT g.lane, g.prio, g.run_at, g.task FROM gone g WHERE g.state = 0
+    ), awaited AS (
+        INSERT INTO awaiting (due_at, task) SELECT g.run_at, g.task FROM gone g WHERE g.state = 2
+    ), freed AS (
+        DELETE FROM dedup WHERE ctid = ANY (ARRAY(
+            SELECT (SELECT d.ctid FROM dedup d WHERE d.room = (SELECT n.room FROM lane n WHERE n.id = g.lane) AND d.key = g.dedup AND d.task = g.task)
+            FROM gone g WHERE g.dedup IS NOT NULL AND g.state > 2
+        ))
+    )
+    SELECT array_agg(ord::integer), array_agg(lane), array_agg(kind), array_agg(grp), array_agg(state), array_agg(rest)
+    INTO ords, lanes, kinds, grps, tos, waits FROM gone;
 
     answers := array_fill(2::smallint, ARRAY[cardinality(tasks)]);
     FOREACH i IN ARRAY coalesce(ords, '{}') LOOP
         answers[i] := 0;
     END LOOP;
-    FOR i IN 1 .. cardinality(tasks) LOOP
-        IF answers[i] = 2 AND (
-            EXISTS (SELECT 1 FROM task WHERE id = tasks[i] AND ended_by = nonces[i])
-            OR EXISTS (SELECT 1 FROM unnest(ords) AS x (ord) WHERE tasks[x.ord] = tasks[i] AND nonces[x.ord] = nonces[i])
-        ) THEN
-            answers[i] := 1;
-        END IF;
-    END LOOP;
+    IF cardinality(ords) IS DISTINCT FROM cardinality(tasks) THEN
+        FOR i IN 1 .. cardinality(tasks) LOOP
+            IF answers[i] = 2 AND EXISTS (SELECT 1 FROM task WHERE id = tasks[i] AND ended_by = nonces[i]) THEN
+                answers[i] := 1;
+            END IF;
+        END LOOP;
+    END IF;
     IF ords IS NULL THEN
         RETURN;
-    END IF;
-
-    UPDATE task SET
-        state = states[e.ord], failures = failure_counts[e.ord], lapses = lapse_counts[e.ord], run_at = run_ats[e.ord],
-        finished_at = finished_ats[e.ord], result = results[e.ord],
-        ended_by = CASE WHEN source = 0 THEN nonces[e.ord] ELSE task.ended_by END,
-        history = CASE WHEN length(task.history) > history_max THEN right(task.history, history_max / 2) ELSE task.history END || lines[e.ord]
-    FROM unnest(ended, ords) AS e (task, ord)
-    WHERE task.id = e.task;
-    INSERT INTO ready (lane, prio, run_at, task)
-    SELECT e.lane, e.prio, run_ats[e.ord], e.task FROM unnest(ended, lanes, prios, ords) AS e (task, lane, prio, ord)
-    WHERE states[e.ord] = 0;
-    INSERT INTO awaiting (due_at, task)
-    SELECT run_ats[e.ord], e.task FROM unnest(ended, ords) AS e (task, ord) WHERE states[e.ord] = 2;
-    IF num_nonnulls(VARIADIC dedups) > 0 THEN
-        DELETE FROM dedup d USING unnest(ended, lanes, dedups, ords) AS e (task, lane, key, ord), lane n
-        WHERE n.id = e.lane AND d.room = n.room AND d.key = e.key AND d.task = e.task AND states[e.ord] > 2;
     END IF;
     IF cardinality(event_of) > 0 THEN
         INSERT INTO event (id, kind, grp, task, body)
@@ -302,8 +322,8 @@ BEGIN
         FROM unnest(event_of, event_kinds, event_grps, event_bodies) AS v (of, kind, grp, body)
         WHERE answers[v.of] = 0;
     END IF;
-    rouse := malla_release(lanes, CASE WHEN source < 2 THEN 1 ELSE 0 END, (SELECT array_agg(rests[o] ORDER BY at) FROM unnest(ords) WITH ORDINALITY AS x (o, at)), now_ms);
-    PERFORM malla_count(lanes, kinds, grps, array_fill(was, ARRAY[cardinality(lanes)]), (SELECT array_agg(states[o] ORDER BY at) FROM unnest(ords) WITH ORDINALITY AS x (o, at)));
+    rouse := malla_release(lanes, CASE WHEN source < 2 THEN 1 ELSE 0 END, waits, now_ms);
+    PERFORM malla_count(lanes, kinds, grps, array_fill(was, ARRAY[cardinality(lanes)]), tos);
 END $$;
 
 -- Writes lanes from which tasks went (`each` places freed for an entry) or to which some came back, with their place
@@ -312,18 +332,23 @@ CREATE FUNCTION malla_release(lanes BIGINT[], each INTEGER, rests BIGINT[], now_
 DECLARE
     roused TEXT[];
 BEGIN
-    WITH change AS (
-        SELECT c.lane, c.freed, c.rest, malla_earliest(c.lane) AS earliest
-        FROM (SELECT lane, count(*) * each AS freed, coalesce(max(rest), 0) AS rest FROM unnest(lanes, rests) AS n (lane, rest) GROUP BY 1) c
-    ), written AS (
+    WITH written AS (
         UPDATE lane SET
             running = greatest(lane.running - c.freed, 0),
             next_start_at = greatest(lane.next_start_at, c.rest),
             used_at = now_ms,
-            ready_at = CASE WHEN lane.paused OR greatest(lane.running - c.freed, 0) >= lane.ceiling OR c.earliest IS NULL THEN NULL
-                ELSE greatest(c.earliest, lane.next_start_at, c.rest, least(coalesce(lane.ready_at, now_ms), now_ms)) END
-        FROM change c
-        WHERE lane.id = c.lane
+            ready_at = CASE WHEN NOT lane.paused AND greatest(lane.running - c.freed, 0) < lane.ceiling THEN (
+                -- evaluated once; no row, so NULL, if nothing waits
+                SELECT greatest(e.run_at, lane.next_start_at, c.rest, least(coalesce(lane.ready_at, now_ms), now_ms)) FROM (SELECT least(
+                    CASE WHEN lane.prios & 1 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 0 ORDER BY run_at LIMIT 1) END,
+                    CASE WHEN lane.prios & 2 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 1 ORDER BY run_at LIMIT 1) END,
+                    CASE WHEN lane.prios & 4 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 2 ORDER BY run_at LIMIT 1) END
+                ) AS run_at OFFSET 0) e WHERE e.run_at IS NOT NULL) END
+        FROM (
+            SELECT r.lane, count(*) * each AS freed, coalesce(max(r.rest), 0) AS rest
+            FROM unnest(lanes, rests) AS r (lane, rest) GROUP BY 1
+        ) c
+        WHERE lane.id = ANY (lanes) AND lane.id = c.lane
         RETURNING lane.room, lane.ready_at
     )
     SELECT array_agg(DISTINCT room) INTO roused FROM written WHERE ready_at IS NOT NULL;
@@ -336,7 +361,7 @@ CREATE FUNCTION malla_move(
     tasks BIGINT[], froms SMALLINT[], dest SMALLINT, resend BOOLEAN, line TEXT, now_ms BIGINT, history_max INTEGER,
     OUT moved BIGINT[], OUT taken BIGINT[], OUT rouse TEXT[]
 ) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 DECLARE
     lanes BIGINT[];
     prios SMALLINT[];
@@ -346,35 +371,40 @@ DECLARE
     codes SMALLINT[];
     leased BOOLEAN[];
 BEGIN
-    PERFORM 1 FROM lane WHERE id IN (SELECT lane FROM task WHERE id = ANY (tasks)) ORDER BY id FOR NO KEY UPDATE;
+    PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM task WHERE id = ANY (tasks))) ORDER BY id FOR NO KEY UPDATE;
     IF resend THEN
         -- claim the dedup keys of finished tasks; who does not get its key is left out
         WITH wanted AS (
             SELECT DISTINCT ON (n.room, t.dedup) n.room, t.dedup AS key, t.id
-            FROM task t JOIN lane n ON n.id = t.lane
+            FROM task t CROSS JOIN LATERAL (SELECT room FROM lane WHERE lane.id = t.lane OFFSET 0) n
             WHERE t.id = ANY (tasks) AND t.dedup IS NOT NULL AND t.state > 2 AND t.state = ANY (froms)
             ORDER BY n.room, t.dedup, t.id
         )
         INSERT INTO dedup (room, key, task) SELECT room, key, id FROM wanted ORDER BY room, key
         ON CONFLICT (room, key) DO NOTHING;
         SELECT array_agg(t.id) INTO taken
-        FROM task t JOIN lane n ON n.id = t.lane JOIN dedup d ON d.room = n.room AND d.key = t.dedup
-        WHERE t.id = ANY (tasks) AND t.dedup IS NOT NULL AND t.state > 2 AND d.task <> t.id;
+        FROM task t
+        WHERE t.id = ANY (tasks) AND t.dedup IS NOT NULL AND t.state > 2
+          AND t.id <> (SELECT d.task FROM dedup d WHERE d.room = (SELECT n.room FROM lane n WHERE n.id = t.lane) AND d.key = t.dedup);
     END IF;
     SELECT array_agg(t.id), array_agg(t.lane), array_agg(t.prio), array_agg(t.run_at), array_agg(t.kind), array_agg(t.grp),
            array_agg(t.state), array_agg(l.task IS NOT NULL)
     INTO moved, lanes, prios, runs, kinds, grps, codes, leased
-    FROM task t LEFT JOIN lease l ON l.task = t.id
+    FROM task t LEFT JOIN LATERAL (SELECT task FROM lease WHERE lease.task = t.id OFFSET 0) l ON true
     WHERE t.id = ANY (tasks) AND (CASE WHEN l.task IS NOT NULL THEN 6 ELSE t.state END)::smallint = ANY (froms)
       AND (taken IS NULL OR t.id <> ALL (taken));
     IF moved IS NULL THEN
         RETURN;
     END IF;
-    DELETE FROM ready r USING unnest(moved, lanes, prios, runs) AS m (task, lane, prio, run_at)
-    WHERE r.lane = m.lane AND r.prio = m.prio AND r.run_at = m.run_at AND r.task = m.task;
+    DELETE FROM ready WHERE ctid = ANY (ARRAY(
+        SELECT (SELECT r.ctid FROM ready r WHERE r.lane = m.lane AND r.prio = m.prio AND r.run_at = m.run_at AND r.task = m.task)
+        FROM unnest(moved, lanes, prios, runs) AS m (task, lane, prio, run_at)
+    ));
     DELETE FROM lease WHERE task = ANY (moved);
-    DELETE FROM awaiting a USING unnest(moved, runs, codes) AS m (task, run_at, code)
-    WHERE m.code = 2 AND a.due_at = m.run_at AND a.task = m.task;
+    DELETE FROM awaiting WHERE ctid = ANY (ARRAY(
+        SELECT (SELECT a.ctid FROM awaiting a WHERE a.due_at = m.run_at AND a.task = m.task)
+        FROM unnest(moved, runs, codes) AS m (task, run_at, code) WHERE m.code = 2
+    ));
     UPDATE task SET
         state = dest, finished_at = CASE WHEN dest > 2 THEN now_ms END,
         run_at = CASE WHEN resend THEN now_ms ELSE run_at END, failures = CASE WHEN resend THEN 0 ELSE failures END,
@@ -384,8 +414,10 @@ BEGIN
     IF dest = 0 THEN
         INSERT INTO ready (lane, prio, run_at, task) SELECT lane, prio, run_at, id FROM task WHERE id = ANY (moved);
     ELSIF dest > 2 THEN
-        DELETE FROM dedup d USING task t, lane n
-        WHERE t.id = ANY (moved) AND t.dedup IS NOT NULL AND n.id = t.lane AND d.room = n.room AND d.key = t.dedup AND d.task = t.id;
+        DELETE FROM dedup WHERE ctid = ANY (ARRAY(
+            SELECT (SELECT d.ctid FROM dedup d WHERE d.room = (SELECT n.room FROM lane n WHERE n.id = t.lane) AND d.key = t.dedup AND d.task = t.id)
+            FROM task t WHERE t.id = ANY (moved) AND t.dedup IS NOT NULL
+        ));
     END IF;
     -- lanes that lost a running task, then the others
     rouse := malla_release((SELECT array_agg(m.lane) FROM unnest(lanes, leased) AS m (lane, leased) WHERE m.leased), 1, NULL, now_ms)
@@ -395,7 +427,7 @@ END $$;
 
 -- Forgets finished tasks older than an id, one bounded step.
 CREATE FUNCTION malla_prune_tasks(before BIGINT, most INTEGER) RETURNS BIGINT LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 DECLARE
     old BIGINT[];
     gone BIGINT;
@@ -414,7 +446,7 @@ BEGIN
     IF old IS NULL THEN
         RETURN 0;
     END IF;
-    PERFORM 1 FROM lane WHERE id IN (SELECT lane FROM task WHERE id = ANY (old)) ORDER BY id FOR NO KEY UPDATE;
+    PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM task WHERE id = ANY (old))) ORDER BY id FOR NO KEY UPDATE;
     WITH dropped AS (
         DELETE FROM task WHERE id = ANY (old) AND state > 2 RETURNING lane, kind, grp, state
     )
@@ -426,7 +458,7 @@ END $$;
 
 -- Forgets lanes without a task, unused for long and never touched by an operator.
 CREATE FUNCTION malla_prune_lanes(unused_since BIGINT, most INTEGER) RETURNS BIGINT LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 DECLARE
     empty BIGINT[];
 BEGIN

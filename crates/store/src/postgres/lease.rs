@@ -37,6 +37,7 @@ pub(super) async fn lease(client: &mut Object, request: &LeaseRequest, now: Unix
         }
     }
     let next_at: Option<i64> = tx.query_one(&next, &[&rooms]).await?.get(0);
+    crate::crashing::point("lease", "inside");
     tx.commit().await?;
     Ok(Leases { tasks, next_at: next_at.map(UnixMs) })
 }

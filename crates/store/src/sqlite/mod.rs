@@ -220,12 +220,13 @@ impl Queue for Sqlite {
     }
 
     async fn verify(&self) -> Result<Vec<String>> {
-        let now = self.clock.now();
+        let clock = self.clock.clone();
         self.read(move |conn| {
             in_one_view(conn, |conn| {
                 let mut findings = Vec::new();
                 for question in verifying::QUESTIONS {
-                    let question = question.replace("{now}", &now.0.to_string());
+                    // The view is that of the first question: a time from before it would be older than what is seen.
+                    let question = question.replace("{now}", &clock.now().0.to_string());
                     let found = many(conn, &question, (), |row| row.get::<_, String>(0))?;
                     findings.extend(found.into_iter().take(verifying::FINDINGS_MAX));
                 }
