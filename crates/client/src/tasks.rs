@@ -64,8 +64,9 @@ impl Client {
 
     /// One request's worth; while the answer says `more`, ask again. An empty query means every task there is;
     /// [`Verb::Resend`] takes those that failed unless the query names states.
-    pub async fn act_on_all(&self, query: &TaskQuery, verb: Verb) -> Result<Bulk> {
-        let page = &AllQuery { all: (*query == TaskQuery::default()).then_some(true) };
+    /// `from` is the `next_cursor` of the step before, if there was one.
+    pub async fn act_on_all(&self, query: &TaskQuery, verb: Verb, from: Option<String>) -> Result<Bulk> {
+        let page = &AllQuery { all: (*query == TaskQuery::default()).then_some(true), cursor: from };
         self.act_at(Method::POST, &["api", "v1", "tasks", verb.segment()], &Listed { query, page }).await
     }
 

@@ -38,6 +38,12 @@ pub struct Client {
     token: Option<Arc<str>>,
 }
 
+fn is_local(server: &Url) -> bool {
+    let host = server.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
 impl Client {
     pub fn new(options: ClientOptions) -> Result<Self> {
         // Whoever installed another provider first keeps it.
@@ -51,6 +57,10 @@ impl Client {
             .connect_timeout(CONNECT_TIME_MAX)
             .read_timeout(SILENCE_MAX)
             .redirect(reqwest::redirect::Policy::none());
+        // No proxy knows the way to a server on this machine.
+        if servers.iter().all(is_local) {
+            builder = builder.no_proxy();
+        }
         if let Some(pem) = &options.ca_pem {
             let wrong = |why: String| Error::Protocol(format!("the certificate cannot be used: {why}"));
             let certificates = Certificate::from_pem_bundle(pem).map_err(|error| wrong(reason(&error)))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{audit, completions, groups, healthcheck, lanes, print_config, tasks, tokens, users};
+use crate::commands::{audit, bench, completions, groups, healthcheck, lanes, print_config, tasks, tokens, users};
 use crate::config::Flag;
 
 /// Collect, keep, compute, deliver: tasks in lanes, in one program.
@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Healthcheck(healthcheck::Command),
     /// The settings of this installation
     Config(print_config::Command),
+    /// Measure this machine
+    Bench(bench::Command),
     /// Completions for a shell
     Completions(completions::Command),
 }
@@ -77,6 +79,12 @@ pub(crate) struct Settings {
     /// Of api,notifier,fetcher,wiki,analyst,medic [default: all]
     #[arg(long, value_name = "LIST")]
     pub roles: Option<String>,
+    /// The certificate chain to serve HTTPS with, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<String>,
+    /// Its private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<String>,
 }
 
 /// Which server a command talks to, and how it answers.
@@ -102,6 +110,8 @@ impl Place {
             ("listen", "--listen", &settings.listen),
             ("store", "--store", &settings.store),
             ("roles", "--roles", &settings.roles),
+            ("tls.cert", "--tls-cert", &settings.tls_cert),
+            ("tls.key", "--tls-key", &settings.tls_key),
         ];
         let flag = |(key, name, value): (_, _, &Option<String>)| Some(Flag { key, name, value: value.clone()? });
         given.into_iter().filter_map(flag).collect()

@@ -13,7 +13,6 @@ pub(crate) type Stop = watch::Receiver<bool>;
 
 const REAP_EVERY: Duration = Duration::from_secs(1);
 const REAP_STEP: usize = 1_000;
-const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 /// The first one waits until the start is over.
 const PRUNE_FIRST: Duration = Duration::from_secs(60);
 /// Between two steps of a prune, so that others get their turn at the store.
@@ -37,7 +36,7 @@ pub(crate) async fn reap(queue: Arc<dyn Queue>, stop: Stop) {
 }
 
 /// Forgets what is old, in small steps.
-pub(crate) async fn prune(queue: Arc<dyn Queue>, retention: Retention, stop: Stop) {
+pub(crate) async fn prune(queue: Arc<dyn Queue>, retention: Retention, every: Duration, stop: Stop) {
     let duty = || async {
         let mut forgotten = 0;
         loop {
@@ -53,7 +52,7 @@ pub(crate) async fn prune(queue: Arc<dyn Queue>, retention: Retention, stop: Sto
         }
         Ok(())
     };
-    repeat("forget what is old", PRUNE_FIRST, PRUNE_EVERY, stop, duty).await;
+    repeat("forget what is old", PRUNE_FIRST.min(every), every, stop, duty).await;
 }
 
 /// Keeps `malla_tasks` true.

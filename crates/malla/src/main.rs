@@ -1,5 +1,6 @@
 //! `malla`: one program. Here the command line is read and the exit code is chosen; what happens stands elsewhere.
 
+mod bench;
 mod cli;
 mod commands;
 mod config;
@@ -46,6 +47,7 @@ fn run(cli: Cli) -> Result<()> {
     match command {
         Command::Up(up) => serve(&place, &up),
         Command::Config(command) => print_config::run(&place, &command),
+        Command::Bench(command) => measure(command),
         Command::Completions(command) => completions::run(&command),
         Command::Tasks(command) => ask(&place, command.reach.clone(), async |c| tasks::run(command, c).await),
         Command::Lanes(command) => ask(&place, command.reach.clone(), async |c| lanes::run(command, c).await),
@@ -69,6 +71,12 @@ fn serve(place: &Place, up: &cli::Up) -> Result<()> {
     let ended = runtime.block_on(up::run(config));
     runtime.shutdown_timeout(LINGER);
     ended
+}
+
+/// Measures, with as many threads as a server has.
+fn measure(command: commands::bench::Command) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    runtime.block_on(commands::bench::run(command))
 }
 
 /// Asks a server something.

@@ -87,7 +87,8 @@ impl Crew {
         self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
         if config.roles.contains(&Role::Medic) {
             self.tasks.spawn(duties::reap(queue.clone(), self.stop.subscribe()));
-            self.tasks.spawn(duties::prune(queue.clone(), retention(config), self.stop.subscribe()));
+            let every = Duration::from_secs(config.retention.every_s);
+            self.tasks.spawn(duties::prune(queue.clone(), retention(config), every, self.stop.subscribe()));
         }
         if config.roles.iter().any(|role| role.works()) {
             self.work(config, malla_queue::drill::room(), Arc::new(Driller), queue, clock);

@@ -173,11 +173,13 @@ pub struct SubmittedTask {
     pub new: bool,
 }
 
-/// What a verb on all that match did. `more` says that some are left: ask again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+/// What a verb on all that match did. `more` says that some are left: ask again with `cursor` set to `next_cursor`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Bulk {
     pub changed: u64,
     pub more: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// How many tasks are in each state.
@@ -234,11 +236,14 @@ pub struct TaskQuery {
     pub to: Option<String>,
 }
 
-/// The word that a verb on every task asks for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+/// What a verb on every task that matches asks for besides the filter.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AllQuery {
     /// Must be `true` if no filter is given.
     #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
     pub all: Option<bool>,
+    /// The `next_cursor` of the answer before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
 }

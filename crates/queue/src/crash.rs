@@ -34,31 +34,48 @@ pub const POINTS: &[&str] = &[
 
 #[cfg(feature = "crash-points")]
 mod armed {
+    use std::process::Command;
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    static ARMED: OnceLock<(String, AtomicI64)> = OnceLock::new();
+    static ARMED: OnceLock<Armed> = OnceLock::new();
 
-    /// Arms one point: `name` or `name:N` to stop at the Nth passage.
+    struct Armed {
+        point: String,
+        passages_left: AtomicI64,
+        freezes: bool,
+    }
+
+    /// Arms one point: `name`, `name:N` to stop at the Nth passage, `name:N:freeze` to stand still there as after
+    /// SIGSTOP until SIGCONT comes.
     pub fn arm(spec: &str) -> Result<(), String> {
-        let (name, count) = spec.split_once(':').unwrap_or((spec, "1"));
-        let count: i64 = count.parse().map_err(|_| format!("\"{spec}\" is not name:count"))?;
+        let wrong = || format!("\"{spec}\" is not a point, point:count or point:count:freeze");
+        let mut parts = spec.split(':');
+        let name = parts.next().unwrap_or_default();
+        let count = parts.next().unwrap_or("1").parse().map_err(|_| wrong())?;
+        let freezes = match (parts.next(), parts.next()) {
+            (None, _) => false,
+            (Some("freeze"), None) => true,
+            _ => return Err(wrong()),
+        };
         if !super::POINTS.contains(&name) {
             return Err(format!("\"{name}\" is not a crash point"));
         }
-        let _ = ARMED.set((name.to_owned(), AtomicI64::new(count)));
+        let _ = ARMED.set(Armed { point: name.to_owned(), passages_left: AtomicI64::new(count), freezes });
         Ok(())
     }
 
     pub fn point(name: &str) {
         debug_assert!(super::POINTS.contains(&name), "{name} is missing in POINTS");
-        if let Some((armed, left)) = ARMED.get()
-            && armed == name
-            && left.fetch_sub(1, Ordering::SeqCst) == 1
-        {
-            eprintln!("crash point {name}");
+        let Some(armed) = ARMED.get().filter(|armed| armed.point == name) else { return };
+        if armed.passages_left.fetch_sub(1, Ordering::SeqCst) != 1 {
+            return;
+        }
+        eprintln!("crash point {name}");
+        if !armed.freezes {
             std::process::abort();
         }
+        let _ = Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status();
     }
 }
 

@@ -93,8 +93,9 @@ struct Hand {
 
 struct Held {
     leased: Leased,
-    /// The work; `None` once it has ended and only the finish is outstanding.
     running: Option<AbortHandle>,
+    /// The work is over and only the finish is outstanding.
+    ended: bool,
 }
 
 impl Hand {
@@ -103,7 +104,7 @@ impl Hand {
     }
 
     fn take_up(&self, leased: Leased) {
-        self.lock().insert(leased.token, Held { leased, running: None });
+        self.lock().insert(leased.token, Held { leased, running: None, ended: false });
     }
 
     fn started(&self, token: LeaseToken, abort: AbortHandle) {
@@ -116,7 +117,7 @@ impl Hand {
     fn ended(&self, token: LeaseToken) -> bool {
         match self.lock().get_mut(&token) {
             Some(held) => {
-                held.running = None;
+                held.ended = true;
                 true
             }
             None => false,
@@ -128,7 +129,7 @@ impl Hand {
     }
 
     fn lose(&self, token: LeaseToken) {
-        if let Some(Held { leased, running }) = self.lock().remove(&token) {
+        if let Some(Held { leased, running, .. }) = self.lock().remove(&token) {
             tracing::warn!(task = %leased.token.task, lane = %leased.lane, "lease lost, work dropped");
             if let Some(running) = running {
                 running.abort();
@@ -141,7 +142,7 @@ impl Hand {
     }
 
     fn unfinished(&self) -> Vec<Leased> {
-        self.lock().values().map(|held| held.leased.clone()).collect()
+        self.lock().values().filter(|held| !held.ended).map(|held| held.leased.clone()).collect()
     }
 }
 

@@ -4,6 +4,7 @@
 //! a small model under random verbs, `tests/it/model.rs`.
 
 mod arrivals;
+mod causes;
 mod checks;
 mod codes;
 mod counting;

@@ -6,11 +6,12 @@ use axum::Json;
 use axum::extract::State;
 use malla_access::Principal;
 use malla_protocol::{AllQuery, Bulk, TaskQuery};
-use malla_queue::{Act, Move, Once, TaskFilter};
+use malla_queue::{Act, Move, Once, TaskFilter, TaskId};
 
 use super::tasks;
 use crate::App;
 use crate::auth::{Change, May};
+use crate::cursor::{self, List};
 use crate::problem::Refusal;
 use crate::query::Query;
 use crate::write::{NoBody, Write};
@@ -42,7 +43,7 @@ bulk!(
     "retry_tasks",
     Move::Resend,
     "Retry every task that matches.",
-    "Without `state` it takes those that failed. `more` in the answer says that some are left: ask again."
+    "Without `state` it takes those that failed. `more` in the answer says that some are left: ask again with `cursor` set to its `next_cursor`."
 );
 bulk!(
     resend,
@@ -50,7 +51,7 @@ bulk!(
     "resend_tasks",
     Move::Resend,
     "Resend every task that matches: another word for retry.",
-    "Without `state` it takes those that failed. `more` in the answer says that some are left: ask again."
+    "Without `state` it takes those that failed. `more` in the answer says that some are left: ask again with `cursor` set to its `next_cursor`."
 );
 bulk!(
     discard,
@@ -58,7 +59,7 @@ bulk!(
     "discard_tasks",
     Move::Discard,
     "Discard every task that matches and is not done.",
-    "`more` in the answer says that some are left: ask again."
+    "`more` in the answer says that some are left: ask again with `cursor` set to its `next_cursor`."
 );
 bulk!(
     pause,
@@ -66,7 +67,7 @@ bulk!(
     "pause_tasks",
     Move::Pause,
     "Pause every waiting task that matches.",
-    "`more` in the answer says that some are left: ask again."
+    "`more` in the answer says that some are left: ask again with `cursor` set to its `next_cursor`."
 );
 bulk!(
     resume,
@@ -74,7 +75,7 @@ bulk!(
     "resume_tasks",
     Move::Resume,
     "Resume every paused task that matches.",
-    "`more` in the answer says that some are left: ask again."
+    "`more` in the answer says that some are left: ask again with `cursor` set to its `next_cursor`."
 );
 bulk!(
     confirm,
@@ -82,7 +83,7 @@ bulk!(
     "confirm_tasks",
     Move::Confirm,
     "Confirm every notified task that matches.",
-    "`more` in the answer says that some are left: ask again."
+    "`more` in the answer says that some are left: ask again with `cursor` set to its `next_cursor`."
 );
 
 async fn act_on_all(
@@ -107,14 +108,21 @@ async fn act_on_all(
         detail: serde_json::json!({ "filter": query }),
         ..write.act(who, tasks::action(verb), object)
     };
-    Ok(Json(walk(app, &filter, verb, act, !write.is_keyed()).await?))
+    let below = cursor::read_as(List::Tasks, all.cursor.as_deref())?;
+    Ok(Json(walk(app, &filter, below, verb, act, !write.is_keyed()).await?))
 }
 
 /// Step after step, until nothing is left or enough is done for one request.
-async fn walk(app: &App, filter: &TaskFilter, verb: Move, act: Act, by_time: bool) -> Result<Bulk, Refusal> {
+async fn walk(
+    app: &App,
+    filter: &TaskFilter,
+    mut below: Option<TaskId>,
+    verb: Move,
+    act: Act,
+    by_time: bool,
+) -> Result<Bulk, Refusal> {
     let began = Instant::now();
     let mut changed = 0;
-    let mut below = None;
     for step in 0..STEPS_MAX {
         let done = app.queue.act_on_all(filter, below, verb, nth_act(&act, step)).await?;
         changed += done.changed;
@@ -123,7 +131,8 @@ async fn walk(app: &App, filter: &TaskFilter, verb: Move, act: Act, by_time: boo
             break;
         }
     }
-    Ok(Bulk { changed, more: below.is_some() })
+    let next_cursor = below.map(|task| cursor::write(List::Tasks, &task.to_string()));
+    Ok(Bulk { changed, more: next_cursor.is_some(), next_cursor })
 }
 
 /// Each step is its own transaction and has its own key, made of the caller's. A line feed cannot be in theirs.

@@ -52,11 +52,11 @@ async fn tasks_and_lanes() {
 
     assert_eq!(client.act(id, Verb::Pause).await.unwrap().state, TaskState::Paused);
     assert_eq!(client.act(id, Verb::Resume).await.unwrap().state, TaskState::Queued);
-    assert_eq!(client.act_on_all(&query, Verb::Discard).await.unwrap(), Bulk { changed: 2, more: false });
+    assert_eq!(client.act_on_all(&query, Verb::Discard, None).await.unwrap(), Bulk { changed: 2, ..Bulk::default() });
     let everything = TaskQuery::default();
-    assert_eq!(client.act_on_all(&everything, Verb::Resend).await.unwrap().changed, 0, "none has failed");
+    assert_eq!(client.act_on_all(&everything, Verb::Resend, None).await.unwrap().changed, 0, "none has failed");
     assert_eq!(client.act(id, Verb::Resend).await.unwrap().state, TaskState::Queued);
-    assert_eq!(client.act_on_all(&everything, Verb::Confirm).await.unwrap().changed, 0);
+    assert_eq!(client.act_on_all(&everything, Verb::Confirm, None).await.unwrap().changed, 0);
     let counts = client.counts().await.unwrap();
     assert_eq!((counts.total.queued, counts.kinds[0].counts.discarded), (1, 1));
 

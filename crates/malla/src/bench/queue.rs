@@ -26,21 +26,11 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) const FULL: Load = Load {
-        submit_for: Duration::from_secs(4),
-        commits: 100_000,
-        few: 10_000,
-        many: 1_000_000,
-        lanes: 100_000,
-    };
+    pub(crate) const FULL: Load =
+        Load { submit_for: Duration::from_secs(4), commits: 100_000, few: 10_000, many: 1_000_000, lanes: 100_000 };
     /// A tenth, to see that it works.
-    pub(crate) const QUICK: Load = Load {
-        submit_for: Duration::from_secs(1),
-        commits: 10_000,
-        few: 1_000,
-        many: 100_000,
-        lanes: 10_000,
-    };
+    pub(crate) const QUICK: Load =
+        Load { submit_for: Duration::from_secs(1), commits: 10_000, few: 1_000, many: 100_000, lanes: 10_000 };
 }
 
 const BATCH: usize = 256;

@@ -1,6 +1,7 @@
 //! The commands that talk to a server, and what they share: finding it, walking lists, naming wrong usage.
 
 pub(crate) mod audit;
+pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod groups;
 pub(crate) mod healthcheck;

@@ -19,9 +19,10 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("queue.batch", 1, 10_000),
     ("queue.pending_max", 1, 1_000_000_000),
     ("queue.payload_bytes_max", 1_024, 64 << 20),
-    ("retention.tasks_days", 1, 36_500),
-    ("retention.events_days", 1, 36_500),
-    ("retention.audit_days", 1, 36_500),
+    ("retention.every_s", 1, 86_400),
+    ("retention.tasks_days", 0, 36_500),
+    ("retention.events_days", 0, 36_500),
+    ("retention.audit_days", 0, 36_500),
 ];
 
 /// The value in the type of its default, or one sentence on what is wrong with it.

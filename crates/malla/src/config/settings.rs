@@ -81,6 +81,7 @@ pub(crate) struct Queue {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Retention {
+    pub every_s: u64,
     pub tasks_days: u64,
     pub events_days: u64,
     pub audit_days: u64,

@@ -1,3 +1,5 @@
+//! The layers of the configuration, and what is said about wrong ones.
+
 use super::*;
 use crate::roles::Role;
 

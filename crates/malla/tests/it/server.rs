@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// Nothing here takes this long unless it is broken.
@@ -90,9 +90,25 @@ impl Server {
     }
 
     fn wait_until_up(&mut self) {
-        let line = self.wait_for_line("malla is up: ");
-        let url = line.split(' ').find(|word| word.starts_with("http")).unwrap_or_default();
-        self.url = url.to_owned();
+        assert!(self.comes_up(), "malla ended instead of starting:\n{}", self.said.join("\n"));
+    }
+
+    /// Waits until it is up; false if it ended instead.
+    pub(crate) fn comes_up(&mut self) -> bool {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.said.push(line),
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => panic!("malla did not start:\n{}", self.said.join("\n")),
+            }
+            let line = self.said.last().filter(|line| line.contains("malla is up: "));
+            if let Some(line) = line {
+                let url = line.split(' ').find(|word| word.starts_with("http")).unwrap_or_default();
+                self.url = url.to_owned();
+                return true;
+            }
+        }
     }
 
     /// Waits until it says something that contains `text`.

@@ -27,10 +27,11 @@ use malla_queue::{
 use tokio_postgres::Config;
 
 use crate::arrivals::Signals;
+use crate::causes::causes;
 use crate::crashing::point;
 use crate::{checks, verifying};
 use batch::Batcher;
-use pool::{Broken, broken, causes, connection, with_retries};
+use pool::{Broken, broken, connection, with_retries};
 use submit::Columns;
 use wake::Nudger;
 

@@ -10,12 +10,20 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::causes::causes;
+
 /// Connections of one process. The writers use a few of them, the rest serve readers.
 const CONNECTIONS: usize = 12;
 /// How long a caller waits for a connection, and a connection for the server.
 const CONNECT_WAIT: Duration = Duration::from_secs(5);
 /// No statement of ours takes this long; one that does is stuck.
 const STATEMENT_TIMEOUT_MS: u32 = 30_000;
+/// Between two statements of a transaction nothing is waited for; who takes this long stands still (a frozen machine, a
+/// lost network), and the server ends its session so that its locks do not hold up the other nodes.
+const STANDSTILL_MAX_MS: u32 = 5_000;
+/// How long to stand in line for a lock. Less than the above: otherwise the sessions of a node that stands still would
+/// get its locks one after the other, and each would have to be ended.
+const LOCK_WAIT_MAX_MS: u32 = 3_000;
 /// Deadlocks should not happen (lanes are locked in order); if one does, the verb is done again.
 const TRIES: usize = 5;
 
@@ -33,7 +41,8 @@ pub(super) fn config(url: &str) -> Result<Config> {
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     let options = config.get_options().unwrap_or_default().to_owned();
     config.options(format!(
-        "{options} -c statement_timeout={STATEMENT_TIMEOUT_MS} -c jit=off -c plan_cache_mode=force_generic_plan"
+        "{options} -c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_WAIT_MAX_MS} \
+         -c idle_in_transaction_session_timeout={STANDSTILL_MAX_MS} -c jit=off -c plan_cache_mode=force_generic_plan"
     ));
     Ok(config)
 }
@@ -115,6 +124,9 @@ pub(super) fn broken(error: &tokio_postgres::Error) -> Error {
     let Some(db) = error.as_db_error() else {
         return Error::Unavailable(format!("PostgreSQL cannot be reached: {}", causes(error)));
     };
+    if *db.code() == SqlState::LOCK_NOT_AVAILABLE {
+        return Error::Unavailable("another node holds a lock for too long: it may stand still".into());
+    }
     let class = db.code().code().get(..2).unwrap_or_default();
     match class {
         // connection lost, no resources, operator intervention (shutdown, fail-over), system error, read-only standby
@@ -122,15 +134,4 @@ pub(super) fn broken(error: &tokio_postgres::Error) -> Error {
         "28" | "3D" => Error::Unavailable(format!("PostgreSQL refuses: {}", db.message())),
         _ => Error::Internal(format!("PostgreSQL says: {} ({})", db.message(), db.code().code())),
     }
-}
-
-/// An error with everything behind it.
-pub(super) fn causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }

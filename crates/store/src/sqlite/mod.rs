@@ -29,6 +29,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Params, Row};
 use tokio::sync::Semaphore;
 
 use crate::arrivals::Signals;
+use crate::causes::causes;
 use crate::verifying;
 use writer::{Durability, Writer};
 
@@ -91,6 +92,10 @@ impl Sqlite {
 
     /// Writes out what is in hand and folds the log into the file. Verbs after this are refused.
     pub async fn close(&self) {
+        // The writer must be the last to close the file: then SQLite removes its log.
+        let _all = self.readers.turn.acquire_many(READERS as u32).await;
+        self.readers.turn.close();
+        self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -115,7 +120,7 @@ impl Sqlite {
 
     async fn read<T: Send + 'static>(&self, look: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
         let readers = self.readers.clone();
-        let _turn = self.readers.turn.acquire().await.map_err(|error| Error::Internal(error.to_string()))?;
+        let _turn = self.readers.turn.acquire().await.map_err(|_| Error::Unavailable("the store is closed".into()))?;
         let path = self.path.clone();
         tokio::task::spawn_blocking(move || {
             let idle = readers.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -255,6 +260,7 @@ fn in_one_view<T>(conn: &Connection, look: impl FnOnce(&Connection) -> Result<T>
 }
 
 fn open_all(path: &Path) -> Result<(Connection, Vec<Connection>)> {
+    make_private(path);
     let mut conn = Connection::open(path).map_err(|error| cannot_open(path, &error))?;
     prepare(&conn).map_err(|error| cannot_open(path, &error))?;
     crate::checks::version(
@@ -262,11 +268,20 @@ fn open_all(path: &Path) -> Result<(Connection, Vec<Connection>)> {
         newest_known(),
         path.display(),
     )?;
-    migrations::migrations::runner()
-        .run(&mut conn)
-        .map_err(|error| Error::Unavailable(format!("cannot bring {} up to date: {error}", path.display())))?;
+    migrations::migrations::runner().run(&mut conn).map_err(|error| {
+        Error::Unavailable(format!("cannot bring {} up to date: {}", path.display(), causes(&error)))
+    })?;
     let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>>>()?;
     Ok((conn, readers))
+}
+
+/// A new store is for its owner's eyes: SQLite gives its log the same mode. What goes wrong here, opening reports.
+fn make_private(path: &Path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
 }
 
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {

@@ -94,9 +94,10 @@ fn agree(which: &Which, query: &TaskQuery, deed: Deed) -> anyhow::Result<()> {
 
 async fn by_filter(query: &TaskQuery, deed: Deed, client: &Client, output: &Output) -> anyhow::Result<()> {
     let bar = if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    let mut total = Bulk { changed: 0, more: true };
-    while total.more {
-        let step = match client.act_on_all(query, deed.verb).await {
+    let mut total = Bulk::default();
+    let mut from = None;
+    loop {
+        let step = match client.act_on_all(query, deed.verb, from).await {
             Ok(step) => step,
             Err(error) => {
                 bar.finish_and_clear();
@@ -104,13 +105,13 @@ async fn by_filter(query: &TaskQuery, deed: Deed, client: &Client, output: &Outp
                 return Err(error.into());
             }
         };
-        if step.more && step.changed == 0 {
-            bar.finish_and_clear();
-            bail!("{} tasks {}; the others that match cannot be: narrow the filters", total.changed, deed.done);
-        }
-        total = Bulk { changed: total.changed + step.changed, more: step.more };
+        total.changed += step.changed;
         bar.set_message(format!("{} tasks {}", total.changed, deed.done));
         bar.tick();
+        from = step.next_cursor;
+        if from.is_none() {
+            break;
+        }
     }
     bar.finish_and_clear();
     Ok(output.one(&total, |total| format!("{} tasks {}", total.changed, deed.done))?)
