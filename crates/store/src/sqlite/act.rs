@@ -28,9 +28,11 @@ struct Found {
 }
 
 pub(super) fn act_on(tx: &mut Tx<'_>, scope: &Scope, id: TaskId, verb: Move, act: &Act) -> Result<TaskSummary> {
-    let found = find(tx, id)?
-        .filter(|found| scope.sees(found.ended.group.map(GroupId)))
-        .ok_or_else(|| Error::NotFound(format!("task {id}")))?;
+    let found = find(tx, id)?.filter(|found| scope.sees(found.ended.group.map(GroupId)));
+    let Some(found) = found else {
+        // It may have been forgotten since: a repeat gets its answer all the same.
+        return tx.perform(act, |_| Err(Error::NotFound(format!("task {id}"))));
+    };
     let mut act = act.clone();
     act.group = found.ended.group.map(GroupId);
     tx.perform(&act, |tx| {

@@ -25,6 +25,7 @@ const AT_ONCE: usize = 8;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Findings {
     pub(super) tasks: u64,
+    pub(super) forgotten: u64,
     pub(super) lapsed: u64,
     pub(super) broken: u64,
     pub(super) away: u64,
@@ -34,6 +35,7 @@ pub(super) struct Findings {
 impl Findings {
     pub(super) fn add(&mut self, other: &Findings) {
         self.tasks += other.tasks;
+        self.forgotten += other.forgotten;
         self.lapsed += other.lapsed;
         self.broken += other.broken;
         self.away += other.away;
@@ -49,8 +51,8 @@ pub(super) async fn quick(caller: Caller, record: &Record, forgets: bool) -> Res
     audit.store_agrees().await
 }
 
-/// When the load has ended and a server is up: all of it, to the last task.
-pub(super) async fn full(caller: Caller, record: Record, forgets: bool) -> Findings {
+/// When the load has ended and a server is up: all of it, to the last task. What it lets go is added to the record.
+pub(super) async fn full(caller: Caller, record: &mut Record, forgets: bool) -> Findings {
     let mut audit = Audit { caller, forgets };
     audit.all(record).await.expect("the server stays up during the audit")
 }
@@ -61,24 +63,26 @@ struct Audit {
 }
 
 impl Audit {
-    async fn all(&mut self, mut record: Record) -> Result<Findings, Gone> {
+    async fn all(&mut self, record: &mut Record) -> Result<Findings, Gone> {
         assert_eq!(self.caller.trials.all_wrong(), [""; 0], "answers that nobody should get");
-        self.comes_to_rest(&record).await?;
-        self.lanes_are_as_told(&record).await?;
-        self.let_go(&mut record).await;
-        self.comes_to_rest(&record).await?;
+        self.comes_to_rest(record).await?;
+        self.lanes_are_as_told(record).await?;
+        self.let_go(record).await;
+        self.comes_to_rest(record).await?;
         let there = self.tasks("").await?;
-        self.nothing_is_lost(&record, &there.iter().map(|task| task.id.clone()).collect());
+        let ids = there.iter().map(|task| task.id.clone()).collect();
+        self.nothing_is_lost(record, &ids);
         let details = self.details(&there).await?;
-        self.nothing_is_there_twice(&record, &details);
-        self.everything_is_as_told(&record, &details);
-        self.repeats_are_harmless(&record).await;
+        self.nothing_is_there_twice(record, &details);
+        self.everything_is_as_told(record, &details);
+        self.repeats_are_harmless(record).await;
         self.store_agrees().await?;
         assert_eq!(self.caller.trials.all_wrong(), [""; 0], "answers that nobody should get");
         let lapsed = details.iter().flat_map(|task| &task.history).filter(|entry| entry.what == "lapsed");
         let trials = &self.caller.trials;
         Ok(Findings {
             tasks: details.len() as u64,
+            forgotten: record.ids().filter(|id| !ids.contains(*id)).count() as u64,
             lapsed: lapsed.count() as u64,
             broken: trials.broken.load(Ordering::Relaxed),
             away: trials.away.load(Ordering::Relaxed),
@@ -187,7 +191,12 @@ impl Audit {
                 let body = Some(&submission.body);
                 let answer = caller.write(&Method::POST, "/api/v1/tasks", body, &submission.key).await;
                 let tasks = serde_json::from_value(answer.body.clone()).map(|Submitted { tasks }| tasks);
-                assert_eq!(tasks.ok().as_ref(), Some(&submission.answer), "{}: {answer:?}", submission.key);
+                assert_eq!(
+                    tasks.ok().as_ref(),
+                    Some(&submission.answer),
+                    "the answer to {}: {answer:?}",
+                    submission.key
+                );
             }
         });
         repeated.buffer_unordered(AT_ONCE).collect::<()>().await;

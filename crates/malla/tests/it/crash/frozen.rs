@@ -94,8 +94,8 @@ fn frozen_again_and_again_beside_another_on_postgres() {
         summary.crashes += 1;
         summary.light_audits += 1;
     }
-    let (runtime, record, caller) = load.stop();
-    summary.audited(&runtime.block_on(audit::full(caller, record, false)));
+    let (runtime, mut record, caller) = load.stop();
+    summary.audited(&runtime.block_on(audit::full(caller, &mut record, false)));
     eprintln!("{summary}");
 }
 
@@ -115,8 +115,8 @@ fn frozen_again_and_again_alone_on_sqlite() {
         summary.crashes += 1;
         summary.light_audits += 1;
     }
-    let (runtime, record, caller) = load.stop();
-    summary.audited(&runtime.block_on(audit::full(caller, record, false)));
+    let (runtime, mut record, caller) = load.stop();
+    summary.audited(&runtime.block_on(audit::full(caller, &mut record, false)));
     eprintln!("{summary}");
 }
 
@@ -156,8 +156,8 @@ fn frozen_inside(point: &str, mut dice: Dice) {
     load.knock_at_each_lane(dice.split());
     assert!(froze.elapsed() < HELD_UP_MAX, "{point}: the others were held up for {:?}", froze.elapsed());
     frozen.signal("CONT");
-    let (runtime, record, caller) = load.stop();
-    runtime.block_on(audit::full(caller, record, false));
+    let (runtime, mut record, caller) = load.stop();
+    runtime.block_on(audit::full(caller, &mut record, false));
 }
 
 /// Two machines on one store.

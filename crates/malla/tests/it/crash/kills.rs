@@ -47,8 +47,8 @@ fn killed_at_random(store: Store) {
     }
     let server = world.start();
     load.go_to(world.way_to(&server));
-    let (runtime, record, caller) = load.stop();
-    summary.audited(&runtime.block_on(audit::full(caller, record, false)));
+    let (runtime, mut record, caller) = load.stop();
+    summary.audited(&runtime.block_on(audit::full(caller, &mut record, false)));
     eprintln!("{summary}");
 }
 

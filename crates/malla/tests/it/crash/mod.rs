@@ -5,6 +5,7 @@
 //! `MALLA_TEST_POSTGRES` names the PostgreSQL server on which each test makes a database of its own.
 
 mod audit;
+mod audited;
 mod caller;
 mod dice;
 mod frozen;

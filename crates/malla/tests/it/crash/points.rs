@@ -110,7 +110,7 @@ fn plan(verb: &str, store: Store) -> Plan {
 
 /// All points of a verb, one crash after the other on the same data, and a full audit at the end.
 fn series(store: Store, verb: &str, plan: &Plan, mut dice: Dice) -> Summary {
-    let mut summary = Summary::new(verb);
+    let mut summary = Summary::new(format!("points of {verb} on {store:?}"));
     let world = World::new(store);
     let load = Load::start(dice.split(), Options { forgets: plan.forgets, ..Options::default() });
     for round in 0..repeat() {
@@ -132,10 +132,12 @@ fn series(store: Store, verb: &str, plan: &Plan, mut dice: Dice) -> Summary {
     }
     let server = world.start();
     load.go_to(world.way_to(&server));
-    let (runtime, record, caller) = load.stop();
-    let found = runtime.block_on(audit::full(caller, record, plan.forgets));
+    let (runtime, mut record, caller) = load.stop();
+    let found = runtime.block_on(audit::full(caller, &mut record, plan.forgets));
     assert!(!plan.after_a_kill || found.lapsed > 0, "no lease lapsed, so nothing was sent back");
+    assert!(!plan.forgets || found.forgotten > 0, "nothing was old enough to be forgotten");
     summary.audited(&found);
+    eprintln!("{summary}");
     summary
 }
 

@@ -118,8 +118,8 @@ pub(super) struct Record {
 impl Record {
     pub(super) fn submitted(&mut self, told: &[Told], submission: Submission) {
         for (told, task) in told.iter().zip(&submission.answer) {
-            self.lanes.entry(told.lane.clone()).or_default();
             if task.new {
+                self.lanes.entry(told.lane.clone()).or_default();
                 let known = Known { told: told.clone(), acts: Vec::new() };
                 self.tasks.insert(task.id.clone(), known);
             } else {

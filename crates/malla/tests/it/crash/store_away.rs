@@ -83,8 +83,8 @@ fn postgres_killed_under_load_is_told_to_callers_and_comes_back() {
         summary.crashes += 1;
         summary.light_audits += 1;
     }
-    let (runtime, record, caller) = load.stop();
-    let found = runtime.block_on(audit::full(caller, record, false));
+    let (runtime, mut record, caller) = load.stop();
+    let found = runtime.block_on(audit::full(caller, &mut record, false));
     assert!(u128::from(found.longest_ms) < ANSWER_MAX.as_millis(), "somebody waited {} ms", found.longest_ms);
     summary.audited(&found);
     eprintln!("{summary}; the longest wait for an answer was {} ms", found.longest_ms);
@@ -106,6 +106,6 @@ fn a_process_that_starts_before_postgres_says_so_and_waits_for_it() {
     let load = Load::start(dice.split(), Options::default());
     load.go_to(world.way_to(&server));
     load.knock_at_each_lane(dice);
-    let (runtime, record, caller) = load.stop();
-    runtime.block_on(audit::full(caller, record, false));
+    let (runtime, mut record, caller) = load.stop();
+    runtime.block_on(audit::full(caller, &mut record, false));
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use malla_queue::{Act, Bulk, Error, GroupId, LaneChange, Move, NewTask, Once, Scope, State, TaskFilter, TaskId, What};
+use malla_queue::{
+    Act, Bulk, Error, GroupId, LaneChange, Move, NewTask, Once, Retention, Scope, State, TaskFilter, TaskId, What,
+};
 
 use crate::harness::{House, act, done, failed, lane, on_both_stores, task};
 
@@ -18,6 +20,7 @@ on_both_stores!(
     a_bulk_resend_sends_each_once,
     a_bulk_verb_on_states_it_cannot_take_does_nothing,
     a_repeated_verb_with_a_key_gets_the_first_answer,
+    a_repeated_verb_gets_its_answer_even_if_its_task_is_forgotten,
 );
 
 async fn verb(house: &House, id: TaskId, verb: Move) -> Result<State, Error> {
@@ -163,12 +166,26 @@ async fn a_bulk_verb_on_states_it_cannot_take_does_nothing(house: House) {
     house.verify().await;
 }
 
-async fn a_repeated_verb_with_a_key_gets_the_first_answer(house: House) {
-    let id = house.submit(task("a")).await;
+fn with_a_key() -> Act {
     let once =
         Once { scope: "user:ana".into(), key: "k".into(), fingerprint: vec![1], keep_for: Duration::from_secs(60) };
-    let act = Act { once: Some(once), ..act("task.pause") };
-    let first = house.queue.act_on(&Scope::All, id, Move::Pause, act.clone()).await.unwrap();
-    let again = house.queue.act_on(&Scope::All, id, Move::Pause, act).await.unwrap();
+    Act { once: Some(once), ..act("task.verb") }
+}
+
+async fn a_repeated_verb_with_a_key_gets_the_first_answer(house: House) {
+    let id = house.submit(task("a")).await;
+    let first = house.queue.act_on(&Scope::All, id, Move::Pause, with_a_key()).await.unwrap();
+    let again = house.queue.act_on(&Scope::All, id, Move::Pause, with_a_key()).await.unwrap();
     assert_eq!(first, again);
+}
+
+async fn a_repeated_verb_gets_its_answer_even_if_its_task_is_forgotten(house: House) {
+    let id = house.submit(task("a")).await;
+    let first = house.queue.act_on(&Scope::All, id, Move::Discard, with_a_key()).await.unwrap();
+    house.wait(Duration::from_secs(1));
+    let at_once = Retention { tasks: Duration::ZERO, events: Duration::ZERO, audit: Duration::ZERO, step: 100 };
+    while house.queue.prune(at_once).await.unwrap() > 0 {}
+    assert!(house.queue.task(&Scope::All, id).await.is_err(), "it is forgotten");
+    assert_eq!(house.queue.act_on(&Scope::All, id, Move::Discard, with_a_key()).await, Ok(first));
+    assert_eq!(verb(&house, id, Move::Discard).await, Err(Error::NotFound(format!("task {id}"))));
 }
