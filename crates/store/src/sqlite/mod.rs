@@ -284,10 +284,11 @@ fn make_private(path: &Path) {
     let _ = options.open(path);
 }
 
+/// Up to 256 MiB of pages, so that leasing from a hundred thousand lanes stays in memory; used only as it fills.
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     prepare_any(conn)?;
     conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; \
+        "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -262144; PRAGMA temp_store = MEMORY; \
          PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;",
     )
 }
