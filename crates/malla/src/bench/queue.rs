@@ -51,9 +51,10 @@ pub(crate) async fn run(url: &str, load: Load, report: &mut Report) -> Result<()
         let note = if callers == 1 { String::new() } else { format!("{:.1} × one caller", rate / single) };
         report.line(&format!("durable submits, {callers} callers"), rate, "tasks/s", &note);
     }
-    for loops in [1, 4] {
-        let rate = bench.lease_and_commit(loops, load.commits).await?;
-        report.line(&format!("lease + commit in batches of {BATCH}, {loops} at once"), rate, "tasks/s", "1,000 lanes");
+    for (loops, lanes) in [(1, 1_000), (4, 1_000), (4, 20)] {
+        let rate = bench.lease_and_commit(loops, load.commits, lanes).await?;
+        let what = format!("lease + commit in batches of {BATCH}, {loops} at once");
+        report.line(&what, rate, "tasks/s", &format!("from {lanes} lanes"));
     }
     let few = bench.lease_times("few", load.few, load.few.min(load.lanes)).await?;
     report.line(&format!("lease 100 of {} waiting", load.few), few, "ms", "median");
@@ -135,9 +136,10 @@ impl Bench {
         Ok(queue.lease(request).await?.tasks)
     }
 
-    async fn lease_and_commit(&self, loops: usize, count: usize) -> Result<f64> {
-        let room = if loops == 1 { "commits" } else { "commits-more" };
-        self.fill(room, count, 1_000).await?;
+    async fn lease_and_commit(&self, loops: usize, count: usize, lanes: usize) -> Result<f64> {
+        // Each measurement in a room of its own; all of them are empty in the end.
+        let room = if lanes == 20 { "narrow" } else { "wide" };
+        self.fill(room, count, lanes).await?;
         let began = Instant::now();
         let left = Arc::new(AtomicU64::new(count as u64));
         let mut tasks = tokio::task::JoinSet::new();
