@@ -18,13 +18,8 @@ pub(crate) struct House {
     pub(crate) queue: Arc<dyn Queue>,
     pub(crate) access: Arc<dyn Access>,
     pub(crate) clock: Arc<ManualClock>,
-    /// Removes what the store left behind.
-    _place: Place,
-}
-
-enum Place {
-    Directory(#[allow(dead_code)] tempfile::TempDir),
-    Database,
+    /// Where an embedded store lies; it goes with the house. A database goes with its server.
+    _directory: Option<tempfile::TempDir>,
 }
 
 pub(crate) fn small_limits() -> Limits {
@@ -35,14 +30,14 @@ pub(crate) async fn sqlite() -> House {
     let directory = tempfile::tempdir().expect("a directory");
     let clock = Arc::new(ManualClock::at(START));
     let store = Sqlite::open(&directory.path().join("malla.db"), clock.clone(), small_limits()).await.expect("opens");
-    House { queue: store.clone(), access: store, clock, _place: Place::Directory(directory) }
+    House { queue: store.clone(), access: store, clock, _directory: Some(directory) }
 }
 
 pub(crate) async fn postgres() -> House {
     let url = fresh_database().await;
     let clock = Arc::new(ManualClock::at(START));
     let store = Postgres::open(&url, clock.clone(), small_limits()).await.expect("opens");
-    House { queue: store.clone(), access: store, clock, _place: Place::Database }
+    House { queue: store.clone(), access: store, clock, _directory: None }
 }
 
 /// The URL of a new database. The throw-away server takes it along when it ends.
