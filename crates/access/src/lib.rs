@@ -8,7 +8,7 @@ mod secret;
 mod verbs;
 
 pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Passwords, check_password};
-pub use principal::{Permission, Principal, Role};
+pub use principal::{Administer, Change, Needs, Permission, Principal, Role, See};
 pub use secret::{Secret, SecretHash};
 pub use verbs::{
     Access, AuditEntry, AuditFilter, Group, NewToken, NewUser, Session, Token, TokenId, User, UserChange, UserId,

@@ -66,6 +66,30 @@ pub enum Permission {
     Administer,
 }
 
+/// A permission as a type, so that a handler states in its signature what it asks of its caller.
+pub trait Needs: Send + Sync + 'static {
+    const PERMISSION: Permission;
+}
+
+/// [`Permission::See`] as a type.
+pub struct See;
+/// [`Permission::Change`] as a type.
+pub struct Change;
+/// [`Permission::Administer`] as a type.
+pub struct Administer;
+
+impl Needs for See {
+    const PERMISSION: Permission = Permission::See;
+}
+
+impl Needs for Change {
+    const PERMISSION: Permission = Permission::Change;
+}
+
+impl Needs for Administer {
+    const PERMISSION: Permission = Permission::Administer;
+}
+
 /// Who calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {

@@ -8,7 +8,8 @@ use axum::extract::FromRequestParts;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
-use malla_access::{Permission, Principal, Role, Secret, Session};
+pub(crate) use malla_access::{Administer, Change, See};
+use malla_access::{Needs, Permission, Principal, Role, Secret, Session};
 use malla_protocol::{CSRF_HEADER, Code, SESSION_COOKIE};
 
 use crate::App;
@@ -16,28 +17,6 @@ use crate::problem::Refusal;
 
 const CHALLENGE: &str = "Bearer realm=\"malla\"";
 const CHALLENGE_WRONG_TOKEN: &str = "Bearer realm=\"malla\", error=\"invalid_token\"";
-
-/// A permission as a type.
-pub(crate) trait Needs: Send + Sync + 'static {
-    const PERMISSION: Permission;
-}
-
-/// Looks at what belongs to the caller's groups.
-pub(crate) struct See;
-/// Changes what belongs to the caller's groups.
-pub(crate) struct Change;
-/// The whole house.
-pub(crate) struct Administer;
-
-impl Needs for See {
-    const PERMISSION: Permission = Permission::See;
-}
-impl Needs for Change {
-    const PERMISSION: Permission = Permission::Change;
-}
-impl Needs for Administer {
-    const PERMISSION: Permission = Permission::Administer;
-}
 
 /// A caller who has the permission `P`.
 pub(crate) struct May<P: Needs>(Principal, PhantomData<P>);

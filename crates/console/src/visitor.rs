@@ -9,6 +9,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
+pub(crate) use malla_access::{Administer, Change, Needs, See};
 use malla_access::{Permission, Secret};
 
 use crate::caller::{Caller, Notice, Person};
@@ -18,26 +19,6 @@ use crate::{Console, cookie};
 
 /// How long a notice waits for its page.
 const NOTICE_LASTS: std::time::Duration = std::time::Duration::from_secs(60);
-
-pub(crate) trait Needs: Send + Sync + 'static {
-    const PERMISSION: Permission;
-}
-
-pub(crate) struct See;
-pub(crate) struct Change;
-pub(crate) struct Administer;
-
-impl Needs for See {
-    const PERMISSION: Permission = Permission::See;
-}
-
-impl Needs for Change {
-    const PERMISSION: Permission = Permission::Change;
-}
-
-impl Needs for Administer {
-    const PERMISSION: Permission = Permission::Administer;
-}
 
 /// Somebody who holds the permission `P`.
 pub(crate) struct Visitor<P> {
