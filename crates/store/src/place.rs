@@ -1,5 +1,9 @@
 //! A lane's place in the line of its room: when it may start something next.
 
+/// Tasks a lane starts when it is its turn, if it has as many: each turn writes the lane, so a few tasks share the cost;
+/// more would keep the others waiting.
+pub(crate) const TURN: i32 = 4;
+
 /// What decides it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LaneState {

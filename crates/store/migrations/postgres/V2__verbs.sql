@@ -146,10 +146,11 @@ BEGIN
     FROM unnest(lanes, fresh, kinds, grps) AS n (lane, fresh, kind, grp) WHERE n.fresh;
 END $$;
 
--- Takes leases on due tasks of one room: lanes longest in line first, each its share within its ceiling and gap.
+-- Takes leases on due tasks of one room: lanes longest in line first, each its share within its ceiling and gap, from
+-- as few lanes as give each a `turn` of tasks, and then from more if those had fewer.
 -- Lanes that somebody else has locked are passed over, unless all are: then the first is waited for.
 CREATE FUNCTION malla_lease(
-    of_room TEXT, most INTEGER, now_ms BIGINT, expires BIGINT, by_holder TEXT, nonces BIGINT[]
+    of_room TEXT, most INTEGER, turn INTEGER, now_ms BIGINT, expires BIGINT, by_holder TEXT, nonces BIGINT[]
 ) RETURNS TABLE (
     task BIGINT, nonce BIGINT, lane_key TEXT, kind TEXT, grp BIGINT, prio SMALLINT, failures INTEGER, retry TEXT, payload BYTEA
 ) LANGUAGE plpgsql
@@ -162,74 +163,80 @@ DECLARE
     due_tasks BIGINT[];
     due_rows TID[];
     share INTEGER;
+    took INTEGER := 0;
+    lanes_max INTEGER;
+    again BOOLEAN := false;
 BEGIN
-    -- a range of lane_ready, as long as what is taken
-    SELECT array_agg(id ORDER BY ready_at) INTO line
-    FROM (SELECT id, ready_at FROM lane WHERE room = of_room AND ready_at <= now_ms ORDER BY ready_at LIMIT most) l;
-    IF line IS NULL THEN
-        RETURN;
-    END IF;
-    SELECT array_agg(id) INTO mine
-    FROM (SELECT id FROM lane WHERE id = ANY (line) AND ready_at <= now_ms ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l;
-    IF mine IS NULL THEN
+    FOREACH lanes_max IN ARRAY ARRAY[(most + turn - 1) / turn, most] LOOP
+        -- a range of lane_ready, as long as what is taken
+        SELECT array_agg(id ORDER BY ready_at) INTO line
+        FROM (SELECT id, ready_at FROM lane WHERE room = of_room AND ready_at <= now_ms ORDER BY ready_at LIMIT least(lanes_max, most - took)) l;
+        EXIT WHEN line IS NULL;
         SELECT array_agg(id) INTO mine
-        FROM (SELECT id FROM lane WHERE id = line[1] AND ready_at <= now_ms FOR NO KEY UPDATE) l;
+        FROM (SELECT id FROM lane WHERE id = ANY (line) AND ready_at <= now_ms ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l;
         IF mine IS NULL THEN
-            RETURN;
+            -- who holds locks waits for none
+            EXIT WHEN again;
+            SELECT array_agg(id) INTO mine
+            FROM (SELECT id FROM lane WHERE id = line[1] AND ready_at <= now_ms FOR NO KEY UPDATE) l;
+            EXIT WHEN mine IS NULL;
         END IF;
-    END IF;
-    share := ceil(most::numeric / cardinality(mine));
+        share := ceil((most - took)::numeric / cardinality(mine));
 
-    -- one seek a lane and priority in the primary key of ready, read as far as the lane's share
-    SELECT array_agg(d.lane), array_agg(d.task), array_agg(d.place) INTO due_lanes, due_tasks, due_rows
-    FROM (
-        SELECT n.id AS lane, r.task, r.place
-        FROM unnest(line) WITH ORDINALITY AS l (id, ord)
-        CROSS JOIN LATERAL (SELECT * FROM lane WHERE lane.id = l.id AND l.id = ANY (mine) OFFSET 0) n
-        CROSS JOIN LATERAL (
-            SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 1 > 0 AND ready.lane = n.id AND ready.prio = 0 AND ready.run_at <= now_ms
-                           ORDER BY ready.run_at, ready.task LIMIT share) a
-            UNION ALL
-            SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 2 > 0 AND ready.lane = n.id AND ready.prio = 1 AND ready.run_at <= now_ms
-                           ORDER BY ready.run_at, ready.task LIMIT share) b
-            UNION ALL
-            SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 4 > 0 AND ready.lane = n.id AND ready.prio = 2 AND ready.run_at <= now_ms
-                           ORDER BY ready.run_at, ready.task LIMIT share) c
-            LIMIT least(share, CASE WHEN n.gap_ms > 0 THEN least(1, n.ceiling - n.running) ELSE n.ceiling - n.running END)
-        ) r
-        ORDER BY l.ord
-        LIMIT most
-    ) d;
-    -- nobody else moves these rows: their lanes are ours
-    DELETE FROM ready WHERE ready.ctid = ANY (due_rows);
-    RETURN QUERY
-        WITH taken AS MATERIALIZED (
-            SELECT d.ord, t.id, t.lane, n.key, t.kind, t.grp, t.prio, t.failures, t.retry, t.payload, t.dedup
-            FROM unnest(due_tasks) WITH ORDINALITY AS d (task, ord)
-            CROSS JOIN LATERAL (SELECT * FROM task WHERE task.id = d.task OFFSET 0) t
-            CROSS JOIN LATERAL (SELECT key FROM lane WHERE lane.id = t.lane OFFSET 0) n
-        ), noted AS (
-            INSERT INTO lease (task, lane, nonce, started_at, expires_at, prio, kind, grp, holder, dedup)
-            SELECT k.id, k.lane, nonces[k.ord], now_ms, expires, k.prio, k.kind, k.grp, by_holder, k.dedup FROM taken k
-        )
-        SELECT k.id, nonces[k.ord], k.key, k.kind, k.grp, k.prio, k.failures, k.retry, k.payload FROM taken k ORDER BY k.ord;
-    UPDATE lane SET
-        running = lane.running + c.taken,
-        next_start_at = greatest(lane.next_start_at, now_ms + lane.gap_ms),
-        used_at = now_ms,
-        ready_at = CASE WHEN lane.running + c.taken < lane.ceiling THEN (
-            -- evaluated once; no row, so NULL, if nothing waits
-            SELECT greatest(e.run_at, lane.next_start_at, now_ms + lane.gap_ms) FROM (SELECT least(
-                CASE WHEN lane.prios & 1 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 0 ORDER BY run_at LIMIT 1) END,
-                CASE WHEN lane.prios & 2 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 1 ORDER BY run_at LIMIT 1) END,
-                CASE WHEN lane.prios & 4 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 2 ORDER BY run_at LIMIT 1) END
-            ) AS run_at OFFSET 0) e WHERE e.run_at IS NOT NULL) END
-    FROM (SELECT u.lane, count(*) AS taken FROM unnest(due_lanes) AS u (lane) GROUP BY 1) c
-    WHERE lane.id = ANY (due_lanes) AND lane.id = c.lane;
-    -- those that stood in line for nothing
-    UPDATE lane SET ready_at = CASE WHEN lane.running < lane.ceiling AND malla_earliest(lane.id, lane.prios) IS NOT NULL
-        THEN greatest(malla_earliest(lane.id, lane.prios), lane.next_start_at, now_ms) END
-    WHERE lane.id = ANY (mine) AND lane.id <> ALL (coalesce(due_lanes, '{}'));
+        -- one seek a lane and priority in the primary key of ready, read as far as the lane's share
+        SELECT array_agg(d.lane), array_agg(d.task), array_agg(d.place) INTO due_lanes, due_tasks, due_rows
+        FROM (
+            SELECT n.id AS lane, r.task, r.place
+            FROM unnest(line) WITH ORDINALITY AS l (id, ord)
+            CROSS JOIN LATERAL (SELECT * FROM lane WHERE lane.id = l.id AND l.id = ANY (mine) OFFSET 0) n
+            CROSS JOIN LATERAL (
+                SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 1 > 0 AND ready.lane = n.id AND ready.prio = 0 AND ready.run_at <= now_ms
+                               ORDER BY ready.run_at, ready.task LIMIT share) a
+                UNION ALL
+                SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 2 > 0 AND ready.lane = n.id AND ready.prio = 1 AND ready.run_at <= now_ms
+                               ORDER BY ready.run_at, ready.task LIMIT share) b
+                UNION ALL
+                SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 4 > 0 AND ready.lane = n.id AND ready.prio = 2 AND ready.run_at <= now_ms
+                               ORDER BY ready.run_at, ready.task LIMIT share) c
+                LIMIT least(share, CASE WHEN n.gap_ms > 0 THEN least(1, n.ceiling - n.running) ELSE n.ceiling - n.running END)
+            ) r
+            ORDER BY l.ord
+            LIMIT most - took
+        ) d;
+        -- nobody else moves these rows: their lanes are ours
+        DELETE FROM ready WHERE ready.ctid = ANY (due_rows);
+        RETURN QUERY
+            WITH taken AS MATERIALIZED (
+                SELECT d.ord, t.id, t.lane, n.key, t.kind, t.grp, t.prio, t.failures, t.retry, t.payload, t.dedup
+                FROM unnest(due_tasks) WITH ORDINALITY AS d (task, ord)
+                CROSS JOIN LATERAL (SELECT * FROM task WHERE task.id = d.task OFFSET 0) t
+                CROSS JOIN LATERAL (SELECT key FROM lane WHERE lane.id = t.lane OFFSET 0) n
+            ), noted AS (
+                INSERT INTO lease (task, lane, nonce, started_at, expires_at, prio, kind, grp, holder, dedup)
+                SELECT k.id, k.lane, nonces[took + k.ord], now_ms, expires, k.prio, k.kind, k.grp, by_holder, k.dedup FROM taken k
+            )
+            SELECT k.id, nonces[took + k.ord], k.key, k.kind, k.grp, k.prio, k.failures, k.retry, k.payload FROM taken k ORDER BY k.ord;
+        UPDATE lane SET
+            running = lane.running + c.taken,
+            next_start_at = greatest(lane.next_start_at, now_ms + lane.gap_ms),
+            used_at = now_ms,
+            ready_at = CASE WHEN lane.running + c.taken < lane.ceiling THEN (
+                -- evaluated once; no row, so NULL, if nothing waits
+                SELECT greatest(e.run_at, lane.next_start_at, now_ms + lane.gap_ms) FROM (SELECT least(
+                    CASE WHEN lane.prios & 1 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 0 ORDER BY run_at LIMIT 1) END,
+                    CASE WHEN lane.prios & 2 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 1 ORDER BY run_at LIMIT 1) END,
+                    CASE WHEN lane.prios & 4 > 0 THEN (SELECT run_at FROM ready WHERE ready.lane = lane.id AND prio = 2 ORDER BY run_at LIMIT 1) END
+                ) AS run_at OFFSET 0) e WHERE e.run_at IS NOT NULL) END
+        FROM (SELECT u.lane, count(*) AS taken FROM unnest(due_lanes) AS u (lane) GROUP BY 1) c
+        WHERE lane.id = ANY (due_lanes) AND lane.id = c.lane;
+        -- those that stood in line for nothing
+        UPDATE lane SET ready_at = CASE WHEN lane.running < lane.ceiling AND malla_earliest(lane.id, lane.prios) IS NOT NULL
+            THEN greatest(malla_earliest(lane.id, lane.prios), lane.next_start_at, now_ms) END
+        WHERE lane.id = ANY (mine) AND lane.id <> ALL (coalesce(due_lanes, '{}'));
+        took := took + coalesce(cardinality(due_tasks), 0);
+        EXIT WHEN took >= most;
+        again := true;
+    END LOOP;
 END $$;
 
 -- Ends leases (`source` 0), lapsed leases (1) or overdue confirmations (2), each with what becomes of its task.

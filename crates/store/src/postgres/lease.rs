@@ -11,6 +11,7 @@ use super::pool::Broken;
 use super::sql;
 use crate::codes::read_retry;
 use crate::nonces::nonces;
+use crate::place::TURN;
 
 /// Not flushed: `synchronous_commit` is off for this transaction alone.
 const UNFLUSHED: &str = "SET LOCAL synchronous_commit = off";
@@ -31,7 +32,7 @@ pub(super) async fn lease(client: &mut Object, request: &LeaseRequest, now: Unix
         }
         let nonces = nonces(left)?;
         let most = i32::try_from(left).unwrap_or(i32::MAX);
-        let rows = tx.query(&take, &[room, &most, &now.0, &expires_at.0, &holder, &nonces]).await?;
+        let rows = tx.query(&take, &[room, &most, &TURN, &now.0, &expires_at.0, &holder, &nonces]).await?;
         for row in &rows {
             tasks.push(read_leased(row, now, expires_at, &holder)?);
         }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use malla_queue::{
-    Error, GroupId, Kind, LaneKey, LeaseRequest, LeaseToken, Leased, Leases, Priority, Result, TaskId, UnixMs,
+    Error, GroupId, Kind, LaneId, LaneKey, LeaseRequest, LeaseToken, Leased, Leases, Priority, Result, TaskId, UnixMs,
 };
 
 use super::sql;
 use super::tx::Tx;
 use crate::codes::read_retry;
 use crate::nonces::nonces;
-use crate::place::LaneState;
+use crate::place::{LaneState, TURN};
 
 /// Lanes that turn out to have nothing due are put right and passed over; after this many rounds the caller asks again.
 const ROUNDS_MAX: usize = 4;
@@ -18,9 +18,11 @@ const ROUNDS_MAX: usize = 4;
 pub(super) fn lease(tx: &mut Tx<'_>, request: &LeaseRequest) -> Result<Leases> {
     let mut tasks = Vec::new();
     for room in &request.rooms {
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
             let left = request.limit - tasks.len();
-            if left == 0 || lease_round(tx, room.as_str(), left, request, &mut tasks)? == 0 {
+            // First from as few lanes as give each its turn; if those had fewer tasks, from more.
+            let lanes = if round == 0 { left.div_ceil(TURN as usize) } else { left };
+            if left == 0 || lease_round(tx, room.as_str(), lanes, left, request, &mut tasks)? == 0 {
                 break;
             }
         }
@@ -44,11 +46,12 @@ struct ReadyLane {
 fn lease_round(
     tx: &mut Tx<'_>,
     room: &str,
+    lanes_max: usize,
     left: usize,
     request: &LeaseRequest,
     tasks: &mut Vec<Leased>,
 ) -> Result<usize> {
-    let lanes = tx.many(sql!("lease/lanes"), (room, tx.now.0, left), |row| {
+    let lanes = tx.many(sql!("lease/lanes"), (room, tx.now.0, lanes_max), |row| {
         Ok(ReadyLane {
             id: row.get(0)?,
             key: LaneKey::trusted(row.get(1)?),
@@ -128,10 +131,11 @@ fn take(tx: &Tx<'_>, lane: &ReadyLane, token: LeaseToken, prio: i16, request: &L
 }
 
 /// Writes a lane whose running tasks or rest changed, with its new place in the line.
-pub(super) fn write_lane(tx: &Tx<'_>, lane: i64, state: &LaneState, turn: i64) -> Result<()> {
+pub(super) fn write_lane(tx: &mut Tx<'_>, lane: i64, state: &LaneState, turn: i64) -> Result<()> {
     let earliest: Option<i64> = tx.one(sql!("lane/earliest"), (lane,), |row| row.get(0))?.flatten();
     let place = state.place(earliest, turn);
     tx.run(sql!("lane/write"), (lane, state.running, state.next_start_at, place, tx.now.0))?;
+    tx.remember_place(LaneId(lane), place);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ mod lease;
 mod prune;
 mod read;
 mod submit;
+mod syncer;
 mod tx;
 mod writer;
 
@@ -76,7 +77,7 @@ impl Sqlite {
             .await
             .map_err(|error| Error::Internal(error.to_string()))??;
         let signals = Arc::new(Signals::default());
-        let (writer, thread) = Writer::start(conn, clock.clone(), signals.clone())?;
+        let (writer, thread) = Writer::start(conn, log_of(path), clock.clone(), signals.clone())?;
         let store = Arc::new(Self {
             path: path.to_owned(),
             writer: Mutex::new(Some(Arc::new(writer))),
@@ -111,7 +112,7 @@ impl Sqlite {
         &self,
         name: &'static str,
         durability: Durability,
-        verb: impl FnOnce(&mut tx::Tx<'_>) -> Result<T> + Send + 'static,
+        verb: impl Fn(&mut tx::Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let writer = writer.ok_or_else(|| Error::Unavailable("the store is closed".into()))?;
@@ -146,8 +147,8 @@ impl Queue for Sqlite {
     async fn submit(&self, tasks: Vec<NewTask>, act: Option<Act>) -> Result<Vec<Submitted>> {
         crate::checks::submission(&tasks, &self.limits)?;
         let limits = self.limits.clone();
-        self.write("submit", Durability::Power, move |tx| match act {
-            Some(act) => tx.perform(&act, |tx| submit::submit(tx, &tasks, &limits)),
+        self.write("submit", Durability::Power, move |tx| match &act {
+            Some(act) => tx.perform(act, |tx| submit::submit(tx, &tasks, &limits)),
             None => submit::submit(tx, &tasks, &limits),
         })
         .await
@@ -284,12 +285,19 @@ fn make_private(path: &Path) {
     let _ = options.open(path);
 }
 
+/// Where SQLite keeps what is written until it is folded into the file at `path`.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
 /// Up to 256 MiB of pages, so that leasing from a hundred thousand lanes stays in memory; used only as it fills.
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     prepare_any(conn)?;
     conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -262144; PRAGMA temp_store = MEMORY; \
-         PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -262144; PRAGMA temp_store = MEMORY; \
+         PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864;",
     )
 }
 

@@ -48,7 +48,11 @@ pub(super) fn enter_lane(
     task: TaskId,
 ) -> Result<()> {
     tx.run(sql!("submit/add_ready"), (lane.0, prio, run_at.0, task.0))?;
-    if tx.run(sql!("lane/hasten"), (lane.0, run_at.0))? > 0 {
+    if tx.known_place(lane).is_some_and(|place| place <= run_at.0) {
+        return Ok(());
+    }
+    if let Some(place) = tx.one(sql!("lane/hasten"), (lane.0, run_at.0), |row| row.get(0))? {
+        tx.remember_place(lane, Some(place));
         tx.rouse(room);
     }
     Ok(())

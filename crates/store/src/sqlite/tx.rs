@@ -21,6 +21,8 @@ pub(super) struct Memory {
     /// Tasks queued or running, for the limit on them.
     open: i64,
     lanes: FxHashMap<String, LaneId>,
+    /// Places in the line, of lanes that have one: most submissions find their lane in its place already.
+    places: FxHashMap<LaneId, i64>,
 }
 
 impl Memory {
@@ -32,6 +34,7 @@ impl Memory {
             last_id: last("task")?.max(last("event")?).max(last("audit")?),
             open: conn.query_row(sql!("tally/open"), (), |row| row.get(0))?,
             lanes: FxHashMap::default(),
+            places: FxHashMap::default(),
         })
     }
 }
@@ -67,8 +70,6 @@ impl<'c> Tx<'c> {
         self.deltas.truncate(mark.deltas);
         self.roused.truncate(mark.roused);
         self.memory.open = mark.open;
-        // It may name lanes that the undone verb made.
-        self.memory.lanes.clear();
     }
 
     /// Writes the counters and says which rooms to rouse after the commit.
@@ -149,6 +150,22 @@ impl<'c> Tx<'c> {
 
     pub(super) fn forget_lanes(&mut self) {
         self.memory.lanes.clear();
+        self.memory.places.clear();
+    }
+
+    pub(super) fn known_place(&self, lane: LaneId) -> Option<i64> {
+        self.memory.places.get(&lane).copied()
+    }
+
+    /// To be told of every change of a lane's place.
+    pub(super) fn remember_place(&mut self, lane: LaneId, place: Option<i64>) {
+        if self.memory.places.len() >= LANES_KNOWN_MAX {
+            self.memory.places.clear();
+        }
+        match place {
+            Some(place) => self.memory.places.insert(lane, place),
+            None => self.memory.places.remove(&lane),
+        };
     }
 
     pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize> {

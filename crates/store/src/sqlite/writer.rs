@@ -1,7 +1,8 @@
-//! The one writer: a thread that groups waiting verbs into one transaction (group commit). An fsync costs
-//! milliseconds, so one serves as many callers as have gathered, and each is answered only after it.
+//! The one writer: a thread that groups waiting verbs into one transaction (group commit). A sync of the disk costs
+//! milliseconds, so one serves as many callers as have gathered, and each is answered only after it (by the syncer).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -9,6 +10,7 @@ use malla_queue::{Clock, Error, Result};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::syncer::Syncer;
 use super::tx::{Memory, Tx};
 use super::{broken, run};
 use crate::arrivals::Signals;
@@ -20,12 +22,22 @@ const GROUP_MAX: usize = 512;
 const QUEUE_MAX: usize = 4_096;
 
 /// What a verb's transaction must survive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
     /// The process. (What a power cut takes away is done again: leases.)
     Process,
     /// A power cut: it was promised to somebody.
     Power,
+}
+
+/// How verbs share a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fence {
+    /// None can be undone alone: a savepoint for each would cost a third of the writer's time, and verbs that fail do
+    /// so before they write, nearly always.
+    Without,
+    /// Each inside a savepoint.
+    Savepoints,
 }
 
 /// Where verbs hand in their transactions.
@@ -36,28 +48,31 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(
         conn: Connection,
+        log: PathBuf,
         clock: Arc<dyn Clock>,
         signals: Arc<Signals>,
     ) -> Result<(Self, JoinHandle<()>)> {
+        let syncer = Syncer::start(log)?;
         let memory = Memory::load(&conn).map_err(broken)?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("malla-writer".into())
-            .spawn(move || Loop { conn, clock, signals, memory, durability: None }.run(jobs))
+            .spawn(move || Loop { conn, clock, signals, memory }.run(jobs, syncer))
             .map_err(|error| Error::Internal(format!("cannot start the writer: {error}")))?;
         Ok((Self { queue }, thread))
     }
 
-    /// Runs `verb` in a transaction, possibly together with others' verbs, but whole or not at all by itself.
+    /// Runs `verb` in a transaction, possibly together with others' verbs, but whole or not at all by itself. It is
+    /// run again if another of its group had to be undone.
     /// `name` is the verb's, for crash points.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         name: &'static str,
         durability: Durability,
-        verb: impl FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+        verb: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let job = OneJob { name, durability, verb: Some(verb), result: None, reply };
+        let job = OneJob { name, durability, verb, result: None, reply };
         let gone = || Error::Unavailable("the store is closed".into());
         self.queue.send(Box::new(job)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
@@ -65,7 +80,7 @@ impl Writer {
 }
 
 /// A verb on its way through the writer.
-trait Job: Send {
+pub(super) trait Job: Send {
     fn name(&self) -> &'static str;
     fn durability(&self) -> Durability;
     /// Does the work and keeps the result; false if the work must be undone.
@@ -77,14 +92,14 @@ trait Job: Send {
 struct OneJob<F, T> {
     name: &'static str,
     durability: Durability,
-    verb: Option<F>,
+    verb: F,
     result: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
 }
 
 impl<F, T> Job for OneJob<F, T>
 where
-    F: FnOnce(&mut Tx<'_>) -> Result<T> + Send,
+    F: Fn(&mut Tx<'_>) -> Result<T> + Send,
     T: Send,
 {
     fn name(&self) -> &'static str {
@@ -96,8 +111,7 @@ where
     }
 
     fn run(&mut self, tx: &mut Tx<'_>) -> bool {
-        let verb = self.verb.take().expect("a job runs once");
-        let result = catch_unwind(AssertUnwindSafe(|| verb(tx)))
+        let result = catch_unwind(AssertUnwindSafe(|| (self.verb)(tx)))
             .unwrap_or_else(|_| Err(Error::Internal("a verb panicked: see the log".into())));
         let done = result.is_ok();
         self.result = Some(result);
@@ -120,35 +134,46 @@ struct Loop {
     clock: Arc<dyn Clock>,
     signals: Arc<Signals>,
     memory: Memory,
-    /// What the connection is set to.
-    durability: Option<Durability>,
 }
 
 impl Loop {
-    fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+    fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>, syncer: Syncer) {
         let mut group = Vec::with_capacity(GROUP_MAX);
         while jobs.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
-            let outcome = self.run_group(&mut group);
+            let outcome = syncer.check().and_then(|()| self.run_group(&mut group));
             if let Err(error) = &outcome {
                 tracing::error!(%error, "{} verbs were not committed", group.len());
+                group.drain(..).for_each(|job| job.answer(&outcome));
+                continue;
             }
-            for job in group.drain(..) {
-                if outcome.is_ok() {
-                    point(job.name(), "after");
-                }
+            let (to_sync, done): (Vec<_>, Vec<_>) =
+                group.drain(..).partition(|job| job.durability() == Durability::Power);
+            for job in done {
+                point(job.name(), "after");
                 job.answer(&outcome);
             }
+            if !to_sync.is_empty() {
+                syncer.answer_when_safe(to_sync);
+            }
         }
+        syncer.finish();
         // So that the next start finds a short log; if it fails, that start does it.
         let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 
     fn run_group(&mut self, group: &mut [Box<dyn Job>]) -> Result<()> {
-        let durability = group.iter().map(|job| job.durability()).max().unwrap_or(Durability::Power);
-        self.set_durability(durability).map_err(broken)?;
         group.iter().for_each(|job| point(job.name(), "before"));
-        let outcome = self.try_group(group);
-        if outcome.is_err() {
+        if self.try_group(group, Fence::Without)? || self.try_group(group, Fence::Savepoints)? {
+            return Ok(());
+        }
+        Err(Error::Internal("a verb could not be undone".into()))
+    }
+
+    /// Runs and commits the group; nothing is left of it otherwise. False: a verb failed with its work half done, and
+    /// there was no savepoint to go back to.
+    fn try_group(&mut self, group: &mut [Box<dyn Job>], fence: Fence) -> Result<bool> {
+        let outcome = self.run_in_transaction(group, fence);
+        if !matches!(outcome, Ok(true)) {
             if !self.conn.is_autocommit() {
                 let _ = self.conn.execute_batch("ROLLBACK");
             }
@@ -157,12 +182,14 @@ impl Loop {
         outcome
     }
 
-    fn try_group(&mut self, group: &mut [Box<dyn Job>]) -> Result<()> {
+    fn run_in_transaction(&mut self, group: &mut [Box<dyn Job>], fence: Fence) -> Result<bool> {
         run(&self.conn, "BEGIN IMMEDIATE", ()).map_err(broken)?;
         let mut tx = Tx::new(&self.conn, self.clock.now(), &mut self.memory);
         for job in &mut *group {
-            run(&self.conn, "SAVEPOINT verb", ()).map_err(broken)?;
-            let mark = tx.mark();
+            if fence == Fence::Savepoints {
+                run(&self.conn, "SAVEPOINT verb", ()).map_err(broken)?;
+            }
+            let (mark, changes) = (tx.mark(), self.conn.total_changes());
             if job.run(&mut tx) {
                 point(job.name(), "inside");
             } else {
@@ -170,26 +197,22 @@ impl Loop {
                     // SQLite gave up the whole transaction (the disk is full, an I/O error).
                     return Err(Error::Unavailable("the store could not write: is its disk full?".into()));
                 }
-                run(&self.conn, "ROLLBACK TO verb", ()).map_err(broken)?;
+                if fence == Fence::Savepoints {
+                    run(&self.conn, "ROLLBACK TO verb", ()).map_err(broken)?;
+                    // Some may have been made by the undone verb.
+                    tx.forget_lanes();
+                } else if self.conn.total_changes() != changes {
+                    return Ok(false);
+                }
                 tx.undo_to(mark);
             }
-            run(&self.conn, "RELEASE verb", ()).map_err(broken)?;
+            if fence == Fence::Savepoints {
+                run(&self.conn, "RELEASE verb", ()).map_err(broken)?;
+            }
         }
         let roused = tx.settle()?;
         run(&self.conn, "COMMIT", ()).map_err(broken)?;
         roused.iter().for_each(|room| self.signals.rouse(room));
-        Ok(())
-    }
-
-    fn set_durability(&mut self, wanted: Durability) -> rusqlite::Result<()> {
-        if self.durability != Some(wanted) {
-            let level = match wanted {
-                Durability::Process => "PRAGMA synchronous = NORMAL",
-                Durability::Power => "PRAGMA synchronous = FULL",
-            };
-            self.conn.execute_batch(level)?;
-            self.durability = Some(wanted);
-        }
-        Ok(())
+        Ok(true)
     }
 }

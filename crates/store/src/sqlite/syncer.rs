@@ -1,0 +1,87 @@
+//! The second half of a commit: a thread that makes the log safe against a power cut and then answers. The writer
+//! works on the next group meanwhile, and one sync serves all groups that have gathered.
+//!
+//! SQLite itself syncs the log before it copies it into the file (`synchronous = NORMAL`), so all that is left to do
+//! for `FULL` is to sync the log after a commit. The log has no locks on it: to open it twice is safe.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use malla_queue::{Error, Result};
+
+use super::writer::Job;
+use crate::crashing::point;
+
+/// Groups that wait for a sync: none. The writer works on one while another is synced, then waits, so that groups are
+/// large when a sync is slow.
+const GROUPS_WAITING: usize = 0;
+
+pub(super) struct Syncer {
+    queue: SyncSender<Vec<Box<dyn Job>>>,
+    thread: JoinHandle<()>,
+    failed: Arc<AtomicBool>,
+}
+
+impl Syncer {
+    /// `log` is the path of the log, which need not exist yet.
+    pub(super) fn start(log: PathBuf) -> Result<Self> {
+        let (queue, groups) = sync_channel(GROUPS_WAITING);
+        let failed = Arc::new(AtomicBool::new(false));
+        let flag = failed.clone();
+        let thread = std::thread::Builder::new()
+            .name("malla-syncer".into())
+            .spawn(move || run(&log, &groups, &flag))
+            .map_err(|error| Error::Internal(format!("cannot start the syncer: {error}")))?;
+        Ok(Self { queue, thread, failed })
+    }
+
+    /// Answers these committed verbs once they are safe.
+    pub(super) fn answer_when_safe(&self, group: Vec<Box<dyn Job>>) {
+        // The thread ends only after this sender.
+        let _ = self.queue.send(group);
+    }
+
+    /// After a failed sync nobody knows what the disk holds: only a restart reads it again.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.failed.load(Ordering::Acquire) { Err(lost()) } else { Ok(()) }
+    }
+
+    pub(super) fn finish(self) {
+        drop(self.queue);
+        let _ = self.thread.join();
+    }
+}
+
+fn lost() -> Error {
+    Error::Unavailable("the disk did not keep what was written: check it, then restart".into())
+}
+
+fn run(log: &PathBuf, groups: &Receiver<Vec<Box<dyn Job>>>, failed: &AtomicBool) {
+    let mut file = None;
+    while let Ok(mut jobs) = groups.recv() {
+        groups.try_iter().for_each(|group| jobs.extend(group));
+        let outcome = sync(&mut file, log).map_err(|error| {
+            tracing::error!(%error, "cannot sync {}: no more writes until a restart", log.display());
+            failed.store(true, Ordering::Release);
+            lost()
+        });
+        for job in jobs {
+            if outcome.is_ok() {
+                point(job.name(), "after");
+            }
+            job.answer(&outcome);
+        }
+    }
+}
+
+fn sync(file: &mut Option<File>, log: &PathBuf) -> std::io::Result<()> {
+    let file = match file {
+        Some(file) => file,
+        None => file.insert(File::open(log)?),
+    };
+    file.sync_data()
+}
