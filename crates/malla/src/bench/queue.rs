@@ -63,8 +63,11 @@ pub(crate) async fn run(url: &str, load: Load, report: &mut Report) -> Result<()
     report.line(&format!("lease 100 of {} waiting in {} lanes", load.many, load.lanes), many, "ms", &note);
     let alone = bench.single_task_wait("alone", None).await?;
     report.line("a task alone: submit to lease", alone, "ms", "median");
-    let beside = bench.single_task_wait("beside", Some(load.many)).await?;
-    report.line(&format!("the same beside a lane with {} waiting", load.many), beside, "ms", "median");
+    // The lease brings tasks of the neighbour along, so what shows is the difference between these two.
+    for (room, waiting) in [("beside-few", load.few), ("beside-many", load.many)] {
+        let beside = bench.single_task_wait(room, Some(waiting)).await?;
+        report.line(&format!("the same beside a lane with {waiting} waiting"), beside, "ms", "median");
+    }
     report.line("memory of this process", memory_mb(), "MB", "resident");
     opened.close().await;
     Ok(())
