@@ -10,11 +10,12 @@ const LINES_MAX: usize = 500;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("queue", &[]),
     ("access", &["queue"]),
-    ("store", &["queue", "access"]),
+    ("notify", &["queue"]),
+    ("store", &["queue", "access", "notify"]),
     ("protocol", &[]),
     ("client", &["protocol"]),
-    ("api", &["queue", "access", "protocol"]),
-    ("console", &["queue", "access", "protocol"]),
+    ("api", &["queue", "access", "notify", "protocol"]),
+    ("console", &["queue", "access", "notify", "protocol"]),
 ];
 
 /// Crates from elsewhere that have one home.

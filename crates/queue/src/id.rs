@@ -35,6 +35,12 @@ impl TaskId {
     }
 }
 
+impl EventId {
+    pub fn received_at(self) -> UnixMs {
+        TaskId(self.0).submitted_at()
+    }
+}
+
 fn write_id(id: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut text = [0u8; TEXT_LEN];
     let mut rest = id.cast_unsigned();
