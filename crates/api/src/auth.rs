@@ -78,7 +78,8 @@ pub(crate) async fn identify(app: &App, headers: &HeaderMap, method: &Method) ->
     }
 }
 
-fn bearer(value: &str) -> Option<&str> {
+/// The token in the value of an Authorization header.
+pub(crate) fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)

@@ -17,6 +17,13 @@ pub(crate) enum List {
     Groups,
     Tokens,
     Audit,
+    Endpoints,
+    Alerts,
+    Subscriptions,
+    Events,
+    Notifications,
+    /// Found by what is in their events: it goes on below an event.
+    NotificationsByContent,
 }
 
 impl List {
@@ -28,6 +35,12 @@ impl List {
             List::Groups => 'g',
             List::Tokens => 'k',
             List::Audit => 'a',
+            List::Endpoints => 'e',
+            List::Alerts => 'w',
+            List::Subscriptions => 's',
+            List::Events => 'v',
+            List::Notifications => 'n',
+            List::NotificationsByContent => 'c',
         }
     }
 }

@@ -16,25 +16,26 @@ use malla_protocol::{Code, Problem};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::decompression::RequestDecompressionLayer;
 
 use crate::Settings;
+use crate::linger::linger;
 use crate::observe::{self, RequestId};
 use crate::problem::{PROBLEM_JSON, Refusal, of_bare_status, render};
 
-/// Wraps a router, outermost first: the request's id, span and metrics; packing of answers; security headers;
-/// problems whole; panics; the time limit; unpacking of bodies; their size limit (which counts unpacked bytes).
+/// Wraps a router, outermost first: reading on after an answer; the request's id, span and metrics; packing of answers; security headers;
+/// problems whole; panics; the time limit; the size limit of bodies (which counts unpacked bytes: the API's own routes
+/// unpack them, all but the one that takes events in).
 pub fn layers(router: Router, settings: &Settings) -> Router {
     observe::describe();
     router.layer(
         ServiceBuilder::new()
+            .layer(from_fn(linger))
             .layer(from_fn(observe::observe))
             .layer(CompressionLayer::new())
             .layer(from_fn(secure))
             .layer(from_fn(complete_problems))
             .layer(CatchPanicLayer::custom(panicked))
             .layer(from_fn_with_state(settings.request_timeout, limit_time))
-            .layer(RequestDecompressionLayer::new())
             .layer(DefaultBodyLimit::max(settings.body_bytes_max)),
     )
 }

@@ -6,6 +6,7 @@
 mod auth;
 mod cursor;
 mod layers;
+mod linger;
 mod observe;
 mod openapi;
 mod problem;
@@ -19,13 +20,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role};
+use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, Limits, Queue};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 pub use layers::layers;
 
 /// Live views open at once, over all callers.
 const TAILS_MAX: usize = 200;
+/// Bodies of events in memory at once, until they are safe: 256 MiB.
+const INTAKE_KIB_MAX: u32 = 256 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -63,6 +67,11 @@ impl Default for Settings {
 pub struct Services {
     pub queue: Arc<dyn Queue>,
     pub access: Arc<dyn Access>,
+    pub notify: Arc<dyn Notify>,
+    pub statistics: Arc<dyn Statistics>,
+    pub alerts: Arc<dyn Alerts>,
+    /// Takes events in.
+    pub intake: Arc<Intake>,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     /// The metrics as Prometheus text.
@@ -72,10 +81,15 @@ pub struct Services {
     pub settings: Settings,
 }
 
-/// Every route: `/api/v1/**`, `/livez`, `/readyz`, `/metrics`, `/openapi.json` and `/docs`.
+/// Every route: `/in/{endpoint}`, `/api/v1/**`, `/livez`, `/readyz`, `/metrics`, `/openapi.json` and `/docs`.
 /// It has no fallback, so that it merges with others; [`layers`] answers for what is unknown.
 pub fn router(services: Services) -> axum::Router {
-    let app = App(Arc::new(Inner { services, tails: Arc::new(Semaphore::new(TAILS_MAX)) }));
+    let app = App(Arc::new(Inner {
+        services,
+        tails: Arc::new(Semaphore::new(TAILS_MAX)),
+        intake: Arc::new(Semaphore::new(INTAKE_KIB_MAX as usize)),
+        edits: Mutex::new(()),
+    }));
     let (routes, document) = openapi::document(routes::all());
     routes.with_state(app).merge(openapi::docs(document))
 }
@@ -87,12 +101,25 @@ pub(crate) struct App(Arc<Inner>);
 struct Inner {
     services: Services,
     tails: Arc<Semaphore>,
+    intake: Arc<Semaphore>,
+    edits: Mutex<()>,
 }
 
 impl App {
     /// A turn to hold a live view open; `None` if too many are.
-    pub(crate) fn tail_turn(&self) -> Option<tokio::sync::OwnedSemaphorePermit> {
+    pub(crate) fn tail_turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.0.tails).try_acquire_owned().ok()
+    }
+
+    /// Room for the body of an event on its way in; `None` if too many bytes are.
+    pub(crate) fn intake_room(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).ok()?;
+        Arc::clone(&self.0.intake).try_acquire_many_owned(kib).ok()
+    }
+
+    /// A turn to read something, edit it and write it back, so that no change of a field is lost to another's.
+    pub(crate) async fn edit_turn(&self) -> MutexGuard<'_, ()> {
+        self.0.edits.lock().await
     }
 }
 

@@ -39,6 +39,7 @@ const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
     tags(
         (name = "tasks", description = "What is to be done, and what became of it"),
         (name = "lanes", description = "Where tasks wait: ceiling, gap, pause"),
+        (name = "notify", description = "Events in, and on to whoever subscribes"),
         (name = "access", description = "Users, groups, tokens and the audit log"),
         (name = "house", description = "The server itself"),
     )
@@ -79,11 +80,12 @@ fn complete(operation: &mut Operation, writes: bool) {
             let roles = Role::ALL.into_iter().filter(|role| role.may(permission)).map(Role::name);
             format!("Needs the role {}.", roles.collect::<Vec<_>>().join(" or "))
         }
-        None => "Needs no token.".to_owned(),
+        None => "Needs no role.".to_owned(),
     };
     let text = operation.description.take().map_or(needs.clone(), |text| format!("{text}\n\n{needs}"));
     operation.description = Some(text);
-    if writes {
+    // A stranger's event has no caller whose key it could be.
+    if writes && permission.is_some() {
         operation.parameters.get_or_insert_default().push(RefOr::T(idempotency_parameter()));
     }
     add_problem(operation, "default", "Refused: `code` says why, `detail` says what to do");

@@ -6,7 +6,10 @@ use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use malla_access::Principal;
-use malla_protocol::{Code, IDEMPOTENCY_HEADER, LaneChange, NewGroup, NewToken, NewUser, SubmitTasks, UserChange};
+use malla_protocol::{
+    AlertChange, Code, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewEndpoint, NewGroup,
+    NewSubscription, NewToken, NewUser, SubmitTasks, SubscriptionChange, UserChange,
+};
 use malla_queue::{Act, Once};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
@@ -47,6 +50,7 @@ macro_rules! json_input {
 }
 
 json_input!(SubmitTasks, LaneChange, NewGroup, NewToken);
+json_input!(NewEndpoint, EndpointChange, NewSubscription, SubscriptionChange, NewAlert, AlertChange);
 
 macro_rules! json_input_with_password {
     ($($name:ty),+) => {
@@ -147,8 +151,15 @@ fn read_json<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T
         let detail = "the body must be JSON: send it with Content-Type: application/json";
         return Err(Refusal::new(Code::UnsupportedMediaType, detail));
     }
-    serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-        Category::Data => Refusal::invalid(format!("the body does not fit: {error}")),
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        // A dot is the body as a whole.
+        (if path == "." { String::new() } else { format!("{path}: ") }, error.into_inner())
+    });
+    let whole = read.and_then(|body| reader.end().map(|()| body).map_err(|error| (String::new(), error)));
+    whole.map_err(|(place, error)| match error.classify() {
+        Category::Data => Refusal::invalid(format!("the body does not fit: {place}{error}")),
         _ if bytes.is_empty() => Refusal::invalid("the body is empty: send JSON"),
         _ => Refusal::invalid(format!("the body is not JSON: {error}")),
     })

@@ -13,12 +13,17 @@
 //! ```
 
 mod access;
+mod alerts;
 mod error;
 mod events;
 mod house;
+mod notify;
+mod tail;
 mod tasks;
 mod transport;
 
 pub use error::{Error, Result};
-pub use tasks::{Tail, Verb};
+pub use notify::SendEvent;
+pub use tail::Tail;
+pub use tasks::Verb;
 pub use transport::{Client, ClientOptions};

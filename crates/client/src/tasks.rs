@@ -1,17 +1,15 @@
 //! Tasks and lanes.
 
-use futures_util::StreamExt as _;
-use futures_util::stream::{BoxStream, unfold};
 use malla_protocol::{
     AllQuery, Bulk, Counts, LaneChange, LaneQuery, LaneView, Page, PageQuery, SubmitTasks, Submitted, TaskDetail,
     TaskQuery, TaskView,
 };
-use reqwest::{Method, Response};
+use reqwest::Method;
 use serde::Serialize;
 
-use crate::error::{Error, Result, reason};
-use crate::events::Events;
-use crate::transport::{Client, place};
+use crate::error::Result;
+use crate::tail::{Tail, follow};
+use crate::transport::Client;
 
 /// What a person does to tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,9 +23,9 @@ pub enum Verb {
 }
 
 impl Verb {
-    fn segment(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Verb::Resend => "retry",
+            Verb::Resend => "resend",
             Verb::Discard => "discard",
             Verb::Pause => "pause",
             Verb::Resume => "resume",
@@ -35,9 +33,6 @@ impl Verb {
         }
     }
 }
-
-/// Tasks as they appear and change state. It ends when the server stops.
-pub type Tail = BoxStream<'static, Result<TaskView>>;
 
 impl Client {
     /// Newest first.
@@ -59,7 +54,7 @@ impl Client {
     }
 
     pub async fn act(&self, id: &str, verb: Verb) -> Result<TaskView> {
-        self.act_at(Method::POST, &["api", "v1", "tasks", id, verb.segment()], &()).await
+        self.act_at(Method::POST, &["api", "v1", "tasks", id, verb.name()], &()).await
     }
 
     /// One request's worth; while the answer says `more`, ask again. An empty query means every task there is;
@@ -67,22 +62,12 @@ impl Client {
     /// `from` is the `next_cursor` of the step before, if there was one.
     pub async fn act_on_all(&self, query: &TaskQuery, verb: Verb, from: Option<String>) -> Result<Bulk> {
         let page = &AllQuery { all: (*query == TaskQuery::default()).then_some(true), cursor: from };
-        self.act_at(Method::POST, &["api", "v1", "tasks", verb.segment()], &Listed { query, page }).await
+        self.act_at(Method::POST, &["api", "v1", "tasks", verb.name()], &Listed { query, page }).await
     }
 
     /// What matches from now on. When this returns, watching has begun.
     pub async fn tail(&self, query: &TaskQuery) -> Result<Tail> {
-        let response = self.open(&["api", "v1", "tasks", "tail"], query).await?;
-        let watching = (response, Events::default(), false);
-        let tasks = unfold(watching, |(mut response, mut events, ended)| async move {
-            if ended {
-                return None;
-            }
-            let next = next_task(&mut response, &mut events).await?;
-            let ended = next.is_err();
-            Some((next, (response, events, ended)))
-        });
-        Ok(tasks.boxed())
+        Ok(follow(self.open(&["api", "v1", "tasks", "tail"], query).await?, "task"))
     }
 
     /// In the order of their keys.
@@ -106,22 +91,4 @@ pub(crate) struct Listed<'a, Q, P> {
     pub(crate) query: &'a Q,
     #[serde(flatten)]
     pub(crate) page: &'a P,
-}
-
-async fn next_task(response: &mut Response, events: &mut Events) -> Option<Result<TaskView>> {
-    let server = place(response.url());
-    loop {
-        while let Some(event) = events.next() {
-            if event.name == "task" {
-                let task = serde_json::from_str(&event.data);
-                return Some(task.map_err(|error| Error::Protocol(format!("{server} sent a task unread: {error}"))));
-            }
-        }
-        match response.chunk().await {
-            Ok(None) => return None,
-            Ok(Some(bytes)) if events.push(&bytes) => {}
-            Ok(Some(_)) => return Some(Err(Error::Protocol(format!("{server} sent an endless line")))),
-            Err(error) => return Some(Err(Error::Unreachable(server, reason(&error)))),
-        }
-    }
 }

@@ -112,12 +112,54 @@ impl Client {
         self.send(&call, None).await
     }
 
+    /// The bytes of an answer as they are.
+    pub(crate) async fn get_raw(&self, path: &[&str]) -> Result<Vec<u8>> {
+        let call = Call { method: Method::GET, path, query: &(), body: None::<&()> };
+        whole(self.send(&call, Some(REQUEST_TIME_MAX)).await?).await
+    }
+
+    /// Sends bytes as they are. The next server is tried only if the one before cannot have got them: there is no key
+    /// that would make a repeat harmless.
+    pub(crate) async fn write_raw<T: DeserializeOwned>(&self, raw: Raw<'_>) -> Result<T> {
+        let first = self.current.load(Ordering::Relaxed);
+        let mut last = None;
+        for turn in 0..self.servers.len() {
+            let index = (first + turn) % self.servers.len();
+            match self.raw_request(&self.servers[index], &raw).timeout(REQUEST_TIME_MAX).send().await {
+                Ok(response) => {
+                    self.current.store(index, Ordering::Relaxed);
+                    return parsed(judge(response).await?).await;
+                }
+                Err(error) if error.is_builder() => {
+                    return Err(Error::Protocol(format!("the request cannot be made: {}", reason(&error))));
+                }
+                Err(error) => {
+                    let away = Error::Unreachable(place(&self.servers[index]), reason(&error));
+                    if !error.is_connect() {
+                        return Err(away);
+                    }
+                    last = Some(away);
+                }
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::Protocol("no server is given".into())))
+    }
+
+    fn raw_request(&self, server: &Url, raw: &Raw<'_>) -> RequestBuilder {
+        let mut url = address_of(server, raw.path);
+        url.set_query(raw.query.as_deref());
+        let mut request = self.http.request(raw.method.clone(), url).body(raw.body.clone());
+        for (name, value) in &raw.headers {
+            request = request.header(name, value);
+        }
+        match &raw.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
     async fn read<T: DeserializeOwned>(&self, call: Call<'_, impl Serialize, impl Serialize>) -> Result<T> {
-        let response = self.send(&call, Some(REQUEST_TIME_MAX)).await?;
-        let server = place(response.url());
-        let bytes = whole(response).await?;
-        serde_json::from_slice(&bytes)
-            .map_err(|error| Error::Protocol(format!("{server} answered something unexpected: {error}")))
+        parsed(self.send(&call, Some(REQUEST_TIME_MAX)).await?).await
     }
 
     /// Tries one server after the other, from the one that answered last. A write carries a key of its own, so that
@@ -154,11 +196,7 @@ impl Client {
     }
 
     fn request(&self, server: &Url, call: &Call<'_, impl Serialize, impl Serialize>) -> RequestBuilder {
-        let mut url = server.clone();
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(call.path);
-        }
-        let mut request = self.http.request(call.method.clone(), url).query(call.query);
+        let mut request = self.http.request(call.method.clone(), address_of(server, call.path)).query(call.query);
         if let Some(body) = call.body {
             request = request.json(body);
         }
@@ -175,6 +213,32 @@ struct Call<'a, Q, B> {
     path: &'a [&'a str],
     query: &'a Q,
     body: Option<&'a B>,
+}
+
+/// A request whose body is not JSON, with a token of its own.
+pub(crate) struct Raw<'a> {
+    pub(crate) method: Method,
+    /// Segments, not yet encoded.
+    pub(crate) path: &'a [&'a str],
+    pub(crate) query: Option<String>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) token: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+fn address_of(server: &Url, path: &[&str]) -> Url {
+    let mut url = server.clone();
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    url
+}
+
+async fn parsed<T: DeserializeOwned>(response: Response) -> Result<T> {
+    let server = place(response.url());
+    let bytes = whole(response).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::Protocol(format!("{server} answered something unexpected: {error}")))
 }
 
 /// Success goes on; a problem document becomes the error that it is.

@@ -1,7 +1,6 @@
 //! The audit log: who changed what, newest first.
 
 use axum::extract::State as Shared;
-use axum::http::StatusCode;
 use malla_access::{AuditEntry, AuditFilter};
 use malla_queue::{LaneKey, TaskId, UnixMs};
 use maud::{Markup, html};
@@ -11,7 +10,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, notify, parts, words};
 
 const ROWS: usize = 50;
 const NAMES: &[&str] = &["actor", "action", "object", "from", "to"];
@@ -29,10 +28,11 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let page = Page::new("/audit", "Audit");
     let (filter, below) = match read(params) {
         Ok(read) => read,
-        Err(sentence) => {
+        Err(Refusal::Sentence { status, sentence }) => {
             let error = parts::error_line(Some(&sentence));
-            return Ok(page.status(StatusCode::BAD_REQUEST).still(filters(params)).still(error));
+            return Ok(page.status(status).still(filters(params)).still(error));
         }
+        Err(other) => return Err(other),
     };
     let mut entries = console.access.audit(&person.principal.scope(), &filter, below, ROWS + 1).await?;
     let more = entries.len() > ROWS;
@@ -45,41 +45,27 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         .live("pager", parts::pager("/audit", &links, next, ("Newest", "Older"))))
 }
 
-fn read(params: &Params) -> Result<(AuditFilter, Option<i64>), String> {
-    let time = |name: &str| {
-        let read = |text: &str| {
-            let wrong = || format!("\"{text}\" is not a time: write it as 2026-01-31T12:00 (UTC).");
-            words::read_time(text).ok_or_else(wrong)
-        };
-        params.get(name).map(read).transpose()
-    };
+fn read(params: &Params) -> Result<(AuditFilter, Option<i64>), Refusal> {
     let text = |name: &str| params.get(name).map(str::to_owned);
     let filter = AuditFilter {
         actor: text("actor"),
         action: text("action"),
         object: text("object"),
-        from: time("from")?,
-        to: time("to")?,
+        from: params.time("from")?,
+        to: params.time("to")?,
     };
-    let wrong = |_| "The cursor is not one of ours: begin from the first page.".to_owned();
+    let wrong = |_| Refusal::bad("the cursor is not one of ours: begin from the first page");
     Ok((filter, params.get("cursor").map(str::parse).transpose().map_err(wrong)?))
 }
 
 fn filters(params: &Params) -> Markup {
-    let text = |label: &str, name: &str, example: &str| {
-        html! { label { span.label { (label) } input name=(name) value=(params.typed(name)) placeholder=(example); } }
-    };
-    let time = |label: &str, name: &str| {
-        let value = params.typed(name);
-        html! { label.time { span.label { (label) } input type="datetime-local" step="1" name=(name) value=(value); } }
-    };
     html! {
         form.filters method="get" action="/audit" role="search" {
-            (text("Who", "actor", "user:ana"))
-            (text("Action", "action", "task"))
-            (text("Object", "object", ""))
-            (time("From (UTC)", "from"))
-            (time("To (UTC)", "to"))
+            (parts::text_filter(params, "Who", "actor", "user:ana"))
+            (parts::text_filter(params, "Action", "action", "task"))
+            (parts::text_filter(params, "Object", "object", ""))
+            (parts::time_filter(params, "From (UTC)", "from"))
+            (parts::time_filter(params, "To (UTC)", "to"))
             div.buttons {
                 button { "Filter" }
                 @if !params.only(NAMES).is_empty() { a.button.plain href="/audit" { "Clear" } }
@@ -116,10 +102,17 @@ fn rows(now: UnixMs, params: &Params, entries: &[AuditEntry]) -> Markup {
 fn object(entry: &AuditEntry) -> Markup {
     let text = entry.object.as_str();
     let page = entry.action.split('.').next().unwrap_or_default();
+    let gone = entry.action.ends_with(".delete");
     html! {
         @match page {
             "task" => @match text.parse::<TaskId>() { Ok(id) => (parts::task_link(id)), Err(_) => (text) },
             "lane" => @match text.parse::<LaneKey>() { Ok(key) => (parts::lane_link(&key)), Err(_) => (text) },
+            "notification" => @match text.parse::<TaskId>() {
+                Ok(id) => (notify::notification_link(id)),
+                Err(_) => (text),
+            },
+            "endpoint" if !gone => (notify::endpoint_link(text)),
+            "subscription" if !gone => (notify::subscription_link(text)),
             _ => (text),
         }
     }

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::caller::{Caller, Person};
 use crate::theme::Theme;
-use crate::{assets, icons, parts};
+use crate::{assets, icons, notify, parts};
 
 /// A place in the navigation. A room adds its line here.
 struct Place {
@@ -18,16 +18,37 @@ struct Place {
     icon: fn() -> Markup,
     section: &'static str,
     needs: Permission,
+    /// Its own pages, if it has more than one.
+    inside: &'static [(&'static str, &'static str)],
+}
+
+impl Place {
+    const fn work(path: &'static str, name: &'static str, icon: fn() -> Markup) -> Self {
+        Self { path, name, icon, section: "Work", needs: Permission::See, inside: &[] }
+    }
+
+    const fn room(path: &'static str, name: &'static str, icon: fn() -> Markup) -> Self {
+        Self { section: "Rooms", ..Self::work(path, name, icon) }
+    }
+
+    const fn house(path: &'static str, name: &'static str, icon: fn() -> Markup, needs: Permission) -> Self {
+        Self { section: "House", needs, ..Self::work(path, name, icon) }
+    }
+
+    fn has(&self, page: &str) -> bool {
+        self.path == page || self.inside.iter().any(|(path, _)| *path == page)
+    }
 }
 
 const PLACES: &[Place] = &[
-    Place { path: "/", name: "Overview", icon: icons::overview, section: "Work", needs: Permission::See },
-    Place { path: "/tasks", name: "Tasks", icon: icons::tasks, section: "Work", needs: Permission::See },
-    Place { path: "/lanes", name: "Lanes", icon: icons::lanes, section: "Work", needs: Permission::See },
-    Place { path: "/audit", name: "Audit", icon: icons::audit, section: "House", needs: Permission::See },
-    Place { path: "/users", name: "Users", icon: icons::users, section: "House", needs: Permission::Administer },
-    Place { path: "/groups", name: "Groups", icon: icons::groups, section: "House", needs: Permission::Administer },
-    Place { path: "/tokens", name: "Tokens", icon: icons::tokens, section: "House", needs: Permission::Administer },
+    Place::work("/", "Overview", icons::overview),
+    Place::work("/tasks", "Tasks", icons::tasks),
+    Place::work("/lanes", "Lanes", icons::lanes),
+    Place { inside: notify::PAGES, ..Place::room("/notify", "Notify", icons::notify) },
+    Place::house("/audit", "Audit", icons::audit, Permission::See),
+    Place::house("/users", "Users", icons::users, Permission::Administer),
+    Place::house("/groups", "Groups", icons::groups, Permission::Administer),
+    Place::house("/tokens", "Tokens", icons::tokens, Permission::Administer),
 ];
 
 /// A page without its frame: a title and blocks from top to bottom, some of which stay up to date.
@@ -90,6 +111,16 @@ impl Page {
         self
     }
 
+    /// With nothing live: a page that answers a form has the form's address, not its own.
+    pub(crate) fn at_rest(mut self) -> Self {
+        for block in &mut self.blocks {
+            if let Block::Live(_, markup) = block {
+                *block = Block::Still(markup.clone());
+            }
+        }
+        self
+    }
+
     fn is_live(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::Live(..)))
     }
@@ -135,7 +166,19 @@ fn with_navigation(caller: &Caller, person: &Person, page: &Page, version: &str)
             (navigation(person, page.place))
             (account(caller, person, version))
         }
-        main #main { (inside(caller, page)) }
+        main #main { (tabs(page.place)) (inside(caller, page)) }
+    }
+}
+
+/// The pages of the room one is in.
+fn tabs(here: &str) -> Markup {
+    let inside = PLACES.iter().find(|place| place.has(here)).map_or(&[][..], |place| place.inside);
+    html! {
+        @if !inside.is_empty() {
+            nav.tabs aria-label="Pages of this room" {
+                @for (path, name) in inside { a href=(path) aria-current=[(*path == here).then_some("page")] { (name) } }
+            }
+        }
     }
 }
 
@@ -147,7 +190,7 @@ fn navigation(person: &Person, here: &str) -> Markup {
                 div.section {
                     p.section-name { (section[0].section) }
                     @for place in section {
-                        a href=(place.path) aria-current=[(place.path == here).then_some("page")] {
+                        a href=(place.path) aria-current=[place.has(here).then_some("page")] {
                             (place_icon(place)) span { (place.name) }
                         }
                     }
@@ -254,6 +297,16 @@ mod tests {
         assert!(!member.contains("href=\"/users\"") && member.contains("href=\"/audit\""));
         let alone = document(&caller(Role::Readonly, vec![]), &page, "1").into_string();
         assert!(!alone.contains("href=\"/audit\"") && alone.contains("href=\"/tasks\""));
+    }
+
+    #[test]
+    fn a_room_with_pages_shows_them_inside() {
+        let inside = document(&caller(Role::Readonly, vec![]), &Page::new(notify::EVENTS, "Events"), "1").into_string();
+        assert!(inside.contains("href=\"/notify\" aria-current=\"page\""), "{inside}");
+        assert!(inside.contains("href=\"/notify/events\" aria-current=\"page\""), "{inside}");
+        assert!(inside.contains("href=\"/notify/endpoints\">"), "{inside}");
+        let outside = document(&caller(Role::Readonly, vec![]), &Page::new("/tasks", "Tasks"), "1").into_string();
+        assert!(outside.contains("href=\"/notify\"") && !outside.contains("/notify/events"), "{outside}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Groups and their members. For admins.
 
+use std::collections::HashMap;
+
 use axum::extract::{Path, State as Shared};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use malla_access::{Group, check_name};
-use malla_queue::{Act, Error, Scope, UnixMs};
+use malla_queue::{Act, Error, GroupId, Scope, UnixMs};
 use maud::{Markup, html};
 
 use crate::caller::{Notice, Person};
@@ -17,6 +19,17 @@ use crate::{Console, parts, words};
 const ROWS: usize = 100;
 /// Members named in the list; the group's own page has them all.
 const MEMBERS_SHOWN: usize = 6;
+
+/// The names of these groups.
+pub(crate) async fn names(
+    console: &Console,
+    groups: impl Iterator<Item = Option<GroupId>>,
+) -> Result<HashMap<GroupId, String>, Refusal> {
+    let mut ids: Vec<GroupId> = groups.flatten().collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(if ids.is_empty() { HashMap::new() } else { console.access.group_names(&ids).await? })
+}
 
 fn path(name: &str) -> String {
     format!("/groups/{name}")

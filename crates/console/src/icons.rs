@@ -25,6 +25,10 @@ pub(crate) fn lanes() -> Markup {
     drawn(r#"<path d="M2 4h8M2 8h12M2 12h5"/><circle cx="12.5" cy="4" r="1.2"/><circle cx="9.5" cy="12" r="1.2"/>"#)
 }
 
+pub(crate) fn notify() -> Markup {
+    drawn(r#"<path d="M4 11V7.2a4 4 0 0 1 8 0V11l1.4 1.6H2.6zM6.6 14.4h2.8"/>"#)
+}
+
 pub(crate) fn audit() -> Markup {
     drawn(r#"<path d="M4 2h6l3 3v9H4zM10 2v3h3M6.2 8h4.5M6.2 11h4.5"/>"#)
 }

@@ -5,6 +5,7 @@
 mod assets;
 mod audit;
 mod caller;
+mod content;
 mod cookie;
 mod frame;
 mod gate;
@@ -13,9 +14,12 @@ mod icons;
 mod lanes;
 mod live;
 mod login;
+mod many;
+mod notify;
 mod overview;
 mod params;
 mod parts;
+mod plot;
 mod refusal;
 mod routes;
 mod tasks;
@@ -29,6 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role, Secret};
+use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, Queue, UnixMs};
 use tokio::sync::Semaphore;
 
@@ -62,6 +67,11 @@ impl Default for Settings {
 pub struct Services {
     pub queue: Arc<dyn Queue>,
     pub access: Arc<dyn Access>,
+    pub notify: Arc<dyn Notify>,
+    pub statistics: Arc<dyn Statistics>,
+    pub alerts: Arc<dyn Alerts>,
+    /// Takes the events in that people try their endpoints with.
+    pub intake: Arc<Intake>,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     pub settings: Settings,
@@ -87,6 +97,10 @@ impl std::ops::Deref for Console {
 pub(crate) struct House {
     queue: Arc<dyn Queue>,
     access: Arc<dyn Access>,
+    notify: Arc<dyn Notify>,
+    statistics: Arc<dyn Statistics>,
+    alerts: Arc<dyn Alerts>,
+    intake: Arc<Intake>,
     clock: Arc<dyn Clock>,
     passwords: Passwords,
     settings: Settings,
@@ -98,7 +112,7 @@ pub(crate) struct House {
 
 impl House {
     fn new(services: Services) -> Self {
-        let Services { queue, access, clock, passwords, settings } = services;
+        let Services { queue, access, notify, statistics, alerts, intake, clock, passwords, settings } = services;
         let csrf = Secret::random("").expect("the operating system gives random bytes");
         Self {
             gate: Gate::new(clock.clone()),
@@ -106,6 +120,10 @@ impl House {
             anonymous_csrf: csrf.reveal().to_owned(),
             queue,
             access,
+            notify,
+            statistics,
+            alerts,
+            intake,
             clock,
             passwords,
             settings,

@@ -18,7 +18,7 @@ use crate::frame::{Block, Page};
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, audit, cookie, lanes, overview, tasks};
+use crate::{Console, audit, cookie, lanes, notify, overview, tasks};
 
 /// The shortest and longest wait between two renderings.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
@@ -34,10 +34,15 @@ async fn render(console: &Console, person: &Person, path: &str, params: &Params)
         "/lanes" => lanes::list::page(console, person, params).await,
         "/lane" => lanes::detail::page(console, person, params).await,
         "/audit" => audit::page(console, person, params).await,
-        _ => match path.strip_prefix("/tasks/") {
-            Some(id) => tasks::detail::page(console, person, id).await,
-            None => Err(Refusal::not_found("A live page at this address")),
-        },
+        _ => {
+            if let Some(id) = path.strip_prefix("/tasks/") {
+                return tasks::detail::page(console, person, id).await;
+            }
+            match notify::live_page(console, person, path, params).await {
+                Some(page) => page,
+                None => Err(Refusal::not_found("A live page at this address")),
+            }
+        }
     }
 }
 

@@ -4,7 +4,11 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use malla_queue::UnixMs;
 use maud::{Markup, html};
+
+use crate::refusal::Refusal;
+use crate::words;
 
 /// Names with values, in order. A name may come more than once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +41,12 @@ impl Params {
     /// What the user typed, to show it again.
     pub(crate) fn typed(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
+    }
+
+    /// A time, as [`words::read_time`] reads it.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<UnixMs>, Refusal> {
+        let wrong = |text: &str| Refusal::bad(format!("\"{text}\" is not a time: write it as 2026-01-31T12:00 (UTC)"));
+        self.get(name).map(|text| words::read_time(text).ok_or_else(|| wrong(text))).transpose()
     }
 
     /// Only these names, without empty values.

@@ -1,7 +1,9 @@
 //! Pieces that many pages are made of.
 
+use std::collections::HashMap;
+
 use malla_access::Permission;
-use malla_queue::{LaneKey, Move, State, StateCounts, TaskId, UnixMs};
+use malla_queue::{GroupId, LaneKey, Move, State, StateCounts, TaskId, UnixMs, What};
 use maud::{Markup, html};
 
 use crate::caller::Person;
@@ -20,6 +22,18 @@ pub(crate) fn back(person: &Person) -> Markup {
 
 pub(crate) fn badge(state: State) -> Markup {
     html! { span class={ "badge s-" (state) } { (state) } }
+}
+
+/// The colour of an entry: the state it is closest to.
+pub(crate) fn tone(what: What) -> &'static str {
+    match what {
+        What::Succeeded | What::Confirmed => "succeeded",
+        What::Notified => "notified",
+        What::Retried | What::Lapsed | What::Unconfirmed | What::Paused => "paused",
+        What::Failed => "failed",
+        What::Released | What::Resumed | What::Resent => "queued",
+        What::Discarded => "discarded",
+    }
 }
 
 /// Nothing to show: one sentence, and what to do next.
@@ -64,6 +78,10 @@ pub(crate) fn lane_link(key: &LaneKey) -> Markup {
 
 pub(crate) fn moment(now: UnixMs, at: Option<UnixMs>) -> Markup {
     html! { @match at { Some(at) => (words::time(now, at)), None => span.quiet { "–" } } }
+}
+
+pub(crate) fn group_name(group: Option<GroupId>, names: &HashMap<GroupId, String>) -> Markup {
+    html! { @match group.and_then(|id| names.get(&id)) { Some(name) => (name), None => span.quiet { "–" } } }
 }
 
 /// A number that leads somewhere; zero is quiet and leads nowhere.
@@ -163,6 +181,18 @@ pub(crate) fn field(label: &str, hint: &str, error: Option<&str>, control: Marku
             }
         }
     }
+}
+
+/// A word to filter a list by.
+pub(crate) fn text_filter(params: &Params, label: &str, name: &str, example: &str) -> Markup {
+    html! { label { span.label { (label) } input name=(name) value=(params.typed(name)) placeholder=(example); } }
+}
+
+/// A moment to filter a list by.
+pub(crate) fn time_filter(params: &Params, label: &str, name: &str) -> Markup {
+    let typed = params.get(name);
+    let value = typed.map(|text| words::read_time(text).map_or_else(|| text.to_owned(), words::field));
+    html! { label.time { span.label { (label) } input type="datetime-local" step="1" name=(name) value=[value]; } }
 }
 
 /// A choice among names.

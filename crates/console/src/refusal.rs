@@ -6,6 +6,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use malla_queue::Error;
 
+use crate::words;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// To the login, and from there on to `next`.
@@ -116,10 +118,8 @@ pub(crate) fn mendable(error: Error) -> Result<String, Refusal> {
 
 /// A capital at the beginning, a full stop at the end.
 fn as_sentence(text: String) -> String {
-    let mut chars = text.chars();
-    let Some(first) = chars.next() else { return text };
-    let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{}{}{stop}", first.to_uppercase(), chars.as_str())
+    let stop = if text.is_empty() || text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{}{stop}", words::capital(&text))
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ use axum::routing::{get, post};
 use crate::caller::{Caller, from_elsewhere};
 use crate::frame::{Page, document};
 use crate::refusal::Refusal;
-use crate::{Console, assets, audit, cookie, groups, lanes, live, login, overview, parts, tasks, theme, tokens, users};
+use crate::{
+    Console, assets, audit, cookie, groups, lanes, live, login, notify, overview, parts, tasks, theme, tokens, users,
+};
 
 /// Forms are small.
 const FORM_BYTES_MAX: usize = 64 * 1024;
@@ -47,6 +49,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/groups/{name}/delete", post(groups::delete))
         .route("/tokens", get(tokens::show).post(tokens::create))
         .route("/tokens/{name}/delete", post(tokens::delete))
+        .merge(notify::routes())
         .fallback(no_such_page)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
         .layer(from_fn_with_state(console.clone(), dress))

@@ -30,6 +30,12 @@ pub(crate) fn counted(n: u64, thing: &str) -> String {
     format!("{} {thing}{s}", count(n))
 }
 
+/// `Discarded`
+pub(crate) fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
+}
+
 pub(crate) fn bytes(n: usize) -> String {
     match n {
         0..1024 => format!("{n} B"),
@@ -64,7 +70,8 @@ pub(crate) fn field(at: UnixMs) -> String {
     strftime(at, "%Y-%m-%dT%H:%M:%S")
 }
 
-fn strftime(at: UnixMs, format: &str) -> String {
+/// In UTC.
+pub(crate) fn strftime(at: UnixMs, format: &str) -> String {
     match jiff::Timestamp::from_millisecond(at.0) {
         Ok(time) => time.strftime(format).to_string(),
         Err(_) => format!("{} ms", at.0),

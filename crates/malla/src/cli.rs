@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{audit, bench, completions, groups, healthcheck, lanes, print_config, tasks, tokens, users};
+use crate::commands::{audit, bench, completions, groups, healthcheck, lanes, notify, print_config, tasks};
+use crate::commands::{tokens, users};
 use crate::config::Flag;
 
 /// Collect, keep, compute, deliver: tasks in lanes, in one program.
@@ -36,6 +37,8 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start a server
     Up(Up),
+    /// Endpoints, subscriptions, events and notifications
+    Notify(notify::Command),
     /// Tasks of any room: list, show, submit, retry, discard, pause, resume, confirm, tail
     Tasks(tasks::Command),
     /// Lanes: list, show, pause, resume, set
@@ -163,6 +166,14 @@ mod tests {
         check("malla tasks submit drill/a --file x", ErrorKind::ArgumentConflict);
         check("malla tasks list --limit -1", ErrorKind::UnknownArgument);
         check("malla tokens create x --expires-days 0", ErrorKind::ValueValidation);
+        check("malla notify subs create a b", ErrorKind::MissingRequiredArgument);
+        check("malla notify subs create a b http://c --retry 1.5", ErrorKind::ValueValidation);
+        check("malla notify subs create a b http://c --retry 5 --no-retry", ErrorKind::ArgumentConflict);
+        check("malla notify subs create a b http://c --basic ana", ErrorKind::ValueValidation);
+        check("malla notify subs create a b http://c --filter {}", ErrorKind::ValueValidation);
+        check("malla notify events send a b --file c", ErrorKind::ArgumentConflict);
+        check("malla notify events send a b --method GET", ErrorKind::InvalidValue);
+        check("malla notify tail --events --subscription a", ErrorKind::ArgumentConflict);
     }
 
     #[track_caller]

@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use malla_notify::{Dispatcher, Notify, Statistics, Watch};
 use malla_queue::{Kind, Queue, Result, Retention, Scope, State, StateCounts};
 use metrics::{counter, describe_counter, gauge};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::notifying::Notifying;
 
 pub(crate) type Stop = watch::Receiver<bool>;
 
@@ -18,6 +21,15 @@ const PRUNE_FIRST: Duration = Duration::from_secs(60);
 /// Between two steps of a prune, so that others get their turn at the store.
 const PRUNE_REST: Duration = Duration::from_millis(50);
 const COUNT_EVERY: Duration = Duration::from_secs(5);
+const LISTEN_EVERY: Duration = Duration::from_secs(2);
+const DISPATCH_EVERY: Duration = Duration::from_millis(500);
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+const SWEEP_STEP: usize = 500;
+/// Searching reads what is not indexed yet, so there is no hurry.
+const INDEX_EVERY: Duration = Duration::from_secs(2);
+const INDEX_STEP: usize = 100;
+const RECORD_EVERY: Duration = Duration::from_secs(2);
+const WATCH_EVERY: Duration = Duration::from_secs(10);
 
 /// Sends tasks whose holder went silent back to their lanes.
 pub(crate) async fn reap(queue: Arc<dyn Queue>, stop: Stop) {
@@ -35,12 +47,60 @@ pub(crate) async fn reap(queue: Arc<dyn Queue>, stop: Stop) {
     repeat("send overdue tasks back", Duration::ZERO, REAP_EVERY, stop, duty).await;
 }
 
+/// Sees to it that each MQTT endpoint is listened to by one process.
+pub(crate) async fn keep_listening(notify: Arc<dyn Notify>, queue: Arc<dyn Queue>, stop: Stop) {
+    let duty = || async { malla_notify::mqtt::ensure_listening(&notify, &queue).await.map(drop) };
+    repeat("look after listeners", Duration::ZERO, LISTEN_EVERY, stop, duty).await;
+}
+
+/// Gives Malla's own events their notifications.
+pub(crate) async fn dispatch(notify: Arc<dyn Notify>, stop: Stop) {
+    let dispatcher = Dispatcher::new(notify);
+    let duty = || async {
+        while dispatcher.run_once().await? > 0 {}
+        Ok(())
+    };
+    repeat("dispatch own events", Duration::ZERO, DISPATCH_EVERY, stop, duty).await;
+}
+
+/// Discards what waits in disabled subscriptions, in small steps.
+pub(crate) async fn sweep(notify: Arc<dyn Notify>, stop: Stop) {
+    let duty = || async {
+        while notify.sweep(SWEEP_STEP).await? > 0 {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    };
+    repeat("sweep disabled subscriptions", Duration::ZERO, SWEEP_EVERY, stop, duty).await;
+}
+
+/// Makes the bodies of events searchable, in small steps, and rests three times as long as each took: a rush of events
+/// comes first, and a search reads what is not indexed yet.
+pub(crate) async fn index(notify: Arc<dyn Notify>, stop: Stop) {
+    let duty = || async {
+        loop {
+            let began = Instant::now();
+            if notify.index(INDEX_STEP).await? == 0 {
+                return Ok(());
+            }
+            tokio::time::sleep(began.elapsed() * 3).await;
+        }
+    };
+    repeat("index events", INDEX_EVERY, INDEX_EVERY, stop, duty).await;
+}
+
 /// Forgets what is old, in small steps.
-pub(crate) async fn prune(queue: Arc<dyn Queue>, retention: Retention, every: Duration, stop: Stop) {
+pub(crate) async fn prune(
+    queue: Arc<dyn Queue>,
+    statistics: Arc<dyn Statistics>,
+    retention: Retention,
+    every: Duration,
+    stop: Stop,
+) {
     let duty = || async {
         let mut forgotten = 0;
         loop {
-            let step = queue.prune(retention).await?;
+            let step = queue.prune(retention).await? + statistics.forget_figures(retention.step).await?;
             forgotten += step;
             if step == 0 {
                 break;
@@ -48,11 +108,22 @@ pub(crate) async fn prune(queue: Arc<dyn Queue>, retention: Retention, every: Du
             tokio::time::sleep(PRUNE_REST).await;
         }
         if forgotten > 0 {
-            tracing::info!(forgotten, "old tasks, events and audit lines are forgotten");
+            tracing::info!(forgotten, "old tasks, events, figures and audit lines are forgotten");
         }
         Ok(())
     };
     repeat("forget what is old", PRUNE_FIRST.min(every), every, stop, duty).await;
+}
+
+/// Writes down the figures of this process.
+pub(crate) async fn record(notifying: Arc<Notifying>, stop: Stop) {
+    repeat("write statistics", RECORD_EVERY, RECORD_EVERY, stop, || notifying.record()).await;
+}
+
+/// Looks whether alerts are to be sent.
+pub(crate) async fn look_after_alerts(watch: Watch, stop: Stop) {
+    let duty = || async { watch.run_once().await.map(drop) };
+    repeat("look after alerts", WATCH_EVERY, WATCH_EVERY, stop, duty).await;
 }
 
 /// Keeps `malla_tasks` true.

@@ -8,6 +8,7 @@ mod data_dir;
 mod duties;
 mod first_run;
 mod guard;
+mod notifying;
 mod output;
 mod roles;
 mod serve;
@@ -23,7 +24,7 @@ use anyhow::{Context as _, Result};
 use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
-use self::commands::{Usage, audit, completions, connect, groups, healthcheck, lanes, print_config};
+use self::commands::{Usage, audit, completions, connect, groups, healthcheck, lanes, notify, print_config};
 use self::commands::{tasks, tokens, users};
 
 /// Threads that still read or write when everything else has ended.
@@ -49,6 +50,7 @@ fn run(cli: Cli) -> Result<()> {
         Command::Config(command) => print_config::run(&place, &command),
         Command::Bench(command) => measure(command),
         Command::Completions(command) => completions::run(&command),
+        Command::Notify(command) => ask(&place, command.reach.clone(), async |c| notify::run(command, c).await),
         Command::Tasks(command) => ask(&place, command.reach.clone(), async |c| tasks::run(command, c).await),
         Command::Lanes(command) => ask(&place, command.reach.clone(), async |c| lanes::run(command, c).await),
         Command::Users(command) => ask(&place, command.reach.clone(), async |c| users::run(command, c).await),

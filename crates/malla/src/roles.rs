@@ -5,6 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Result;
+use malla_notify::ALERT_ROOM;
+use malla_notify::mqtt::LISTEN_ROOM;
 use malla_queue::drill::Driller;
 use malla_queue::worker::{self, Options, Work};
 use malla_queue::{Holder, Queue, Retention, Room, SystemClock};
@@ -15,11 +18,16 @@ use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::duties;
+use crate::notifying::Notifying;
 
 /// A worker that was told nothing looks again after this long.
 const IDLE_MAX: Duration = Duration::from_secs(5);
 /// Rows that one step of a prune forgets.
 const PRUNE_STEP: usize = 1_000;
+/// MQTT endpoints that one process listens to.
+const LISTENERS_MAX: usize = 1_000;
+/// Notices of alerts that one process sends at once.
+const NOTICES_MAX: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +77,12 @@ impl FromStr for Role {
     }
 }
 
+/// How much a worker loop takes at once.
+struct Pace {
+    concurrency: usize,
+    batch: usize,
+}
+
 /// Everything that runs in the background of a process.
 pub(crate) struct Crew {
     tasks: JoinSet<()>,
@@ -83,16 +97,52 @@ impl Crew {
     }
 
     /// Starts the loops of this process' roles.
-    pub(crate) fn start(&mut self, config: &Config, queue: &Arc<dyn Queue>, clock: &Arc<SystemClock>) {
+    pub(crate) fn start(
+        &mut self,
+        config: &Config,
+        queue: &Arc<dyn Queue>,
+        clock: &Arc<SystemClock>,
+        notifying: &Arc<Notifying>,
+    ) -> Result<()> {
         self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
+        self.tasks.spawn(duties::record(notifying.clone(), self.stop.subscribe()));
         if config.roles.contains(&Role::Medic) {
             self.tasks.spawn(duties::reap(queue.clone(), self.stop.subscribe()));
             let every = Duration::from_secs(config.retention.every_s);
-            self.tasks.spawn(duties::prune(queue.clone(), retention(config), every, self.stop.subscribe()));
+            let (statistics, stop) = (notifying.statistics.clone(), self.stop.subscribe());
+            self.tasks.spawn(duties::prune(queue.clone(), statistics, retention(config), every, stop));
+            self.tasks.spawn(duties::look_after_alerts(notifying.watch(clock), self.stop.subscribe()));
         }
         if config.roles.iter().any(|role| role.works()) {
-            self.work(config, malla_queue::drill::room(), Arc::new(Driller), queue, clock);
+            let pace = Pace { concurrency: config.queue.concurrency, batch: config.queue.batch };
+            self.work(config, malla_queue::drill::room(), Arc::new(Driller), pace, queue, clock);
         }
+        if config.roles.contains(&Role::Notifier) {
+            self.notify(config, queue, clock, notifying)?;
+        }
+        Ok(())
+    }
+
+    /// Delivers notifications, listens to brokers and sends alerts.
+    fn notify(
+        &mut self,
+        config: &Config,
+        queue: &Arc<dyn Queue>,
+        clock: &Arc<SystemClock>,
+        notifying: &Notifying,
+    ) -> Result<()> {
+        let pace = Pace { concurrency: config.notify.concurrency, batch: config.notify.batch };
+        self.work(config, Room::new(malla_notify::ROOM)?, notifying.deliverer(clock)?, pace, queue, clock);
+        let pace = Pace { concurrency: LISTENERS_MAX, batch: 16 };
+        self.work(config, Room::new(LISTEN_ROOM)?, notifying.listener()?, pace, queue, clock);
+        let (sender, pace) = (notifying.alert_sender(config, clock)?, Pace { concurrency: NOTICES_MAX, batch: 16 });
+        self.work(config, Room::new(ALERT_ROOM)?, sender, pace, queue, clock);
+        let notify = &notifying.notify;
+        self.tasks.spawn(duties::keep_listening(notify.clone(), queue.clone(), self.stop.subscribe()));
+        self.tasks.spawn(duties::dispatch(notify.clone(), self.stop.subscribe()));
+        self.tasks.spawn(duties::sweep(notify.clone(), self.stop.subscribe()));
+        self.tasks.spawn(duties::index(notify.clone(), self.stop.subscribe()));
+        Ok(())
     }
 
     /// One worker loop on a room.
@@ -101,14 +151,15 @@ impl Crew {
         config: &Config,
         room: Room,
         work: Arc<dyn Work>,
+        pace: Pace,
         queue: &Arc<dyn Queue>,
         clock: &Arc<SystemClock>,
     ) {
         let options = Options {
             rooms: vec![room],
             holder: Holder::Member(member_name()),
-            concurrency: config.queue.concurrency,
-            batch: config.queue.batch,
+            concurrency: pace.concurrency,
+            batch: pace.batch,
             lease_for: Duration::from_secs(config.queue.lease_s),
             idle_max: IDLE_MAX,
             grace: self.grace,
@@ -156,7 +207,7 @@ fn retention(config: &Config) -> Retention {
 }
 
 /// How this process is called in the history of tasks.
-fn member_name() -> String {
+pub(crate) fn member_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = match host.trim() {
         "" => "local",

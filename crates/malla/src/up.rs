@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::config::{Config, masked_url};
 use crate::data_dir::{DataDir, ServerFile};
+use crate::notifying::Notifying;
 use crate::roles::{Crew, Role};
 use crate::serve::Server;
 use crate::signals::{Asked, Signals};
@@ -75,6 +76,7 @@ fn said_early(asked: Asked) -> Result<()> {
 struct Running {
     crew: Crew,
     server: Option<Server>,
+    notifying: Arc<Notifying>,
 }
 
 impl Running {
@@ -122,28 +124,29 @@ async fn start(
 ) -> Result<Running> {
     let say = |line: &str| telemetry::say(&config.log, clock.now(), line);
     let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
+    let notifying = Arc::new(Notifying::new(config, store, clock)?);
     if !config.roles.contains(&Role::Api) {
-        crew.start(config, &store.queue, clock);
+        crew.start(config, &store.queue, clock, &notifying)?;
         say(&format!("malla is up: {}", role_names(config)));
-        return Ok(Running { crew, server: None });
+        return Ok(Running { crew, server: None, notifying });
     }
     let bound = serve::bind(config)?;
     let url = serve::url(config, bound.address);
     let passwords = Passwords::new()?;
     let password = first_run::prepare(&store.access, &passwords, data).await?;
-    let router = router(config, clock, metrics, store, passwords, &crew);
+    let router = router(config, clock, metrics, store, &notifying, passwords, &crew);
     let server = serve::start(bound, config, router).await?;
     let ca = match config.tls() {
         Some(tls) => Some(tls.ca.canonicalize().with_context(|| format!("cannot find {}", tls.ca.display()))?),
         None => None,
     };
     data.write_server(&ServerFile { url: url.clone(), pid: std::process::id(), ca })?;
-    crew.start(config, &store.queue, clock);
+    crew.start(config, &store.queue, clock, &notifying)?;
     if let Some(password) = password {
         say(&format!("first start: log in to the console as admin with the password {password}"));
     }
     say(&format!("malla is up: {url} (data in {})", data.path().display()));
-    Ok(Running { crew, server: Some(server) })
+    Ok(Running { crew, server: Some(server), notifying })
 }
 
 fn router(
@@ -151,6 +154,7 @@ fn router(
     clock: &Arc<SystemClock>,
     metrics: PrometheusHandle,
     store: &Opened,
+    notifying: &Notifying,
     passwords: Passwords,
     crew: &Crew,
 ) -> Router {
@@ -168,6 +172,10 @@ fn router(
     let api = malla_api::router(malla_api::Services {
         queue: store.queue.clone(),
         access: store.access.clone(),
+        notify: notifying.notify.clone(),
+        statistics: notifying.statistics.clone(),
+        alerts: notifying.alerts.clone(),
+        intake: notifying.intake.clone(),
         clock: clock.clone(),
         passwords: passwords.clone(),
         metrics: Arc::new(move || metrics.render()),
@@ -177,6 +185,10 @@ fn router(
     let console = malla_console::router(malla_console::Services {
         queue: store.queue.clone(),
         access: store.access.clone(),
+        notify: notifying.notify.clone(),
+        statistics: notifying.statistics.clone(),
+        alerts: notifying.alerts.clone(),
+        intake: notifying.intake.clone(),
         clock: clock.clone(),
         passwords,
         settings: malla_console::Settings {
@@ -202,6 +214,10 @@ async fn stop(config: &Config, running: Running, store: &Opened, data: &DataDir)
         server.stop(grace * 2 / 10).await;
     }
     let last_moment = end - grace / 20;
+    // Whoever counted has ended: these are the last figures.
+    if !matches!(tokio::time::timeout_at(last_moment, running.notifying.record()).await, Ok(Ok(()))) {
+        tracing::warn!("the last seconds are missing in the statistics");
+    }
     if tokio::time::timeout_at(last_moment, store.close()).await.is_err() {
         tracing::warn!("the store did not close in time; nothing acknowledged is lost");
     }

@@ -82,6 +82,13 @@ impl EndpointOptions {
         if self.signature_secrets.len() > Self::SECRETS_MAX {
             return Err(Error::Invalid(format!("an endpoint has at most {} signature secrets", Self::SECRETS_MAX)));
         }
+        for secret in &self.signature_secrets {
+            crate::signing::Secret::parse(secret)?;
+        }
+        let hex = |hash: &String| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        if !self.token_sha256.as_ref().is_none_or(hex) {
+            return Err(Error::Invalid("token_sha256 is the token's SHA-256 in 64 hexadecimal digits".into()));
+        }
         if self.retention_days.is_some_and(|days| days == 0 || days > 3_650) {
             return Err(Error::Invalid("retention_days is from 1 to 3650".into()));
         }

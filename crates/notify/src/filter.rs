@@ -1,5 +1,7 @@
 //! Which events a subscription wants: conditions on headers and on fields of a JSON body, all of which must hold.
 
+use std::cell::OnceCell;
+
 use malla_queue::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -43,6 +45,22 @@ pub struct Condition {
     pub not: bool,
 }
 
+/// An event as filters read it: its body is parsed once, and only if one of them asks for a field.
+pub struct Reading<'e> {
+    event: &'e NewEvent,
+    body: OnceCell<Option<Value>>,
+}
+
+impl<'e> Reading<'e> {
+    pub fn of(event: &'e NewEvent) -> Self {
+        Self { event, body: OnceCell::new() }
+    }
+
+    fn body(&self) -> Option<&Value> {
+        self.body.get_or_init(|| serde_json::from_slice(&self.event.body).ok()).as_ref()
+    }
+}
+
 impl Filter {
     const CONDITIONS_MAX: usize = 32;
 
@@ -61,21 +79,19 @@ impl Filter {
         Ok(())
     }
 
-    pub fn matches(&self, event: &NewEvent) -> bool {
-        let needs_body = self.0.iter().any(|condition| condition.field.is_some());
-        let body: Option<Value> = if needs_body { serde_json::from_slice(&event.body).ok() } else { None };
-        self.0.iter().all(|condition| condition.holds(event, body.as_ref()))
+    pub fn matches(&self, event: &Reading<'_>) -> bool {
+        self.0.iter().all(|condition| condition.holds(event))
     }
 }
 
 impl Condition {
-    fn holds(&self, event: &NewEvent, body: Option<&Value>) -> bool {
+    fn holds(&self, event: &Reading<'_>) -> bool {
         let found = if let Some(field) = &self.field {
-            body.and_then(|body| lookup(body, field)).cloned()
+            event.body().and_then(|body| lookup(body, field)).cloned()
         } else if let Some(name) = &self.header {
-            header(event, name).map(|value| Value::String(value.to_owned()))
+            header(event.event, name).map(|value| Value::String(value.to_owned()))
         } else {
-            event.topic.clone().map(Value::String)
+            event.event.topic.clone().map(Value::String)
         };
         self.accepts(found.as_ref()) != self.not
     }
@@ -175,7 +191,7 @@ mod tests {
     fn check(filter: Value, holds: bool) {
         let read: Filter = serde_json::from_value(filter.clone()).expect("a filter");
         read.check().expect("a good filter");
-        assert_eq!(read.matches(&event()), holds, "{filter}");
+        assert_eq!(read.matches(&Reading::of(&event())), holds, "{filter}");
     }
 
     #[test]
@@ -183,7 +199,7 @@ mod tests {
         let event = NewEvent { body: vec![0xff, 0x00], ..event() };
         let with: Filter = serde_json::from_value(json!([{"field": "type"}])).expect("a filter");
         let without: Filter = serde_json::from_value(json!([{"field": "type", "exists": false}])).expect("a filter");
-        assert!(!with.matches(&event) && without.matches(&event));
+        assert!(!with.matches(&Reading::of(&event)) && without.matches(&Reading::of(&event)));
     }
 
     #[test]

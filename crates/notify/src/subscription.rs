@@ -55,7 +55,7 @@ impl Subscription {
     }
 
     /// Whether a new event makes a notification for it, `kind` and `group` being those of an event of Malla's own.
-    pub fn wants(&self, event: &crate::NewEvent, own: Option<(&str, Option<GroupId>)>) -> bool {
+    pub fn wants(&self, event: &crate::Reading<'_>, own: Option<(&str, Option<GroupId>)>) -> bool {
         let ours = own.is_none_or(|(_, group)| self.group.is_none() || self.group == group);
         self.state != SubscriptionState::Disabled
             && ours
@@ -115,6 +115,17 @@ pub enum Auth {
     Bearer(String),
 }
 
+impl Auth {
+    /// Whether it can stand in a header.
+    fn fits(&self) -> bool {
+        let plain = |text: &str| text.len() <= 4_096 && !text.chars().any(char::is_control);
+        match self {
+            Auth::Basic { username, password } => plain(username) && plain(password) && !username.contains(':'),
+            Auth::Bearer(token) => plain(token),
+        }
+    }
+}
+
 impl Default for SubscriptionSpec {
     fn default() -> Self {
         Self {
@@ -169,6 +180,16 @@ impl SubscriptionSpec {
         }
         if self.headers.len() > Self::HEADERS_MAX {
             return wrong(format!("a subscription adds at most {} headers", Self::HEADERS_MAX));
+        }
+        for (name, value) in &self.headers {
+            crate::headers::check_added(name, value)?;
+        }
+        let previous = self.previous_secret.as_ref().map(|(secret, _)| secret);
+        for secret in self.secret.iter().chain(previous) {
+            crate::signing::Secret::parse_signing(secret)?;
+        }
+        if self.auth.as_ref().is_some_and(|auth| !auth.fits()) {
+            return wrong("\"auth\" has at most 4096 bytes, no line breaks, and no colon in the username".into());
         }
         self.filter.as_ref().map_or(Ok(()), Filter::check)
     }

@@ -17,6 +17,18 @@ impl Target {
         self.0.starts_with("mqtt://") || self.0.starts_with("mqtts://")
     }
 
+    /// As it may be shown: without the password in it.
+    pub fn masked(&self) -> String {
+        let hidden = || {
+            let (scheme, rest) = self.0.split_once("://")?;
+            let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+            let (login, host) = authority.rsplit_once('@')?;
+            let (user, _) = login.split_once(':')?;
+            Some(format!("{scheme}://{user}:***@{host}{path}"))
+        };
+        hidden().unwrap_or_else(|| self.0.clone())
+    }
+
     pub fn check(&self) -> Result<()> {
         let wrong = |why: &str| Err(Error::Invalid(format!("\"{}\" is not a target: {why}", self.0)));
         if self.0.len() > Self::BYTES_MAX {
@@ -96,6 +108,17 @@ mod tests {
 
     fn check(target: &str, fits: bool) {
         assert_eq!(Target(target.into()).check().is_ok(), fits, "{target}");
+    }
+
+    #[test]
+    fn a_masked_target_has_no_password() {
+        for (target, masked) in [
+            ("https://example.org/a@b:c", "https://example.org/a@b:c"),
+            ("mqtts://ana:se@cret@broker:8883/a", "mqtts://ana:***@broker:8883/a"),
+            ("mqtt://ana@broker/a", "mqtt://ana@broker/a"),
+        ] {
+            assert_eq!(Target(target.into()).masked(), masked);
+        }
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub trait Notify: Send + Sync + 'static {
     async fn create_subscription(&self, scope: &Scope, subscription: NewSubscription, act: Act)
     -> Result<Subscription>;
     /// `suspended` pauses its lane, `active` opens it, `disabled` pauses it and leaves what waits to [`Notify::sweep`].
+    /// What waited then never goes out: out of `disabled` it is refused with
+    /// [`Error::Taken`](malla_queue::Error::Taken) as long as more is left of it than one step discards.
     async fn change_subscription(
         &self,
         scope: &Scope,

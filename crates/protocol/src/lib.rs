@@ -4,15 +4,25 @@
 
 mod access;
 mod lane;
+mod notify;
 mod page;
 mod problem;
 mod task;
+mod whole;
 
 pub use access::{
     AuditQuery, AuditView, GroupView, Health, Me, NewGroup, NewToken, NewUser, Role, TokenMade, TokenView, UserChange,
     UserView, Verification,
 };
 pub use lane::{LaneChange, LaneQuery, LaneView};
+pub use notify::{
+    Accepted, AlertChange, AlertChannel, AlertChannelView, AlertRule, AlertTested, AlertView, Auth, AuthKind,
+    CloudEvents, Condition, EndpointChange, EndpointView, EventDetail, EventQuery, EventTailQuery, EventView,
+    MonthFigures, MqttSettings, MqttView, NewAlert, NewEndpoint, NewSubscription, NotificationDetail,
+    NotificationQuery, NotificationTailQuery, NotificationView, Protocol, Statistics, StatisticsQuery,
+    StatisticsSummary, Step, StepFigures, SubscriptionChange, SubscriptionMade, SubscriptionQuery, SubscriptionState,
+    SubscriptionView,
+};
 pub use page::{LIMIT_DEFAULT, LIMIT_MAX, Page, PageQuery};
 pub use problem::{Code, Problem};
 pub use task::{

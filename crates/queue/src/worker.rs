@@ -45,6 +45,8 @@ pub struct Options {
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// A lane may be ready and yet give nothing (another node is at it): never spin on it.
 const WAIT_MIN: Duration = Duration::from_millis(1);
+/// Batches on their way to the store at once.
+const FINISHES_MAX: usize = 4;
 /// Small leases are put off this long in the hope of a larger one.
 const GATHER: Duration = Duration::from_millis(2);
 
@@ -244,7 +246,8 @@ fn start(
     hand.started(token, abort);
 }
 
-/// Carries what has ended to the store, as many at a time as have gathered.
+/// Carries what has ended to the store, as many at a time as have gathered, a few batches beside each other: each waits
+/// for the disk.
 async fn finish_in_batches(
     queue: Arc<dyn Queue>,
     clock: Arc<dyn Clock>,
@@ -253,7 +256,11 @@ async fn finish_in_batches(
     batch: usize,
 ) {
     let mut gathered = Vec::with_capacity(batch);
+    let mut under_way = JoinSet::new();
     while results.recv_many(&mut gathered, batch).await > 0 {
+        if under_way.len() >= FINISHES_MAX {
+            under_way.join_next().await;
+        }
         let now = clock.now();
         let mut slots = Vec::with_capacity(gathered.len());
         let (leases, endings): (Vec<Leased>, Vec<_>) = gathered
@@ -265,9 +272,14 @@ async fn finish_in_batches(
                 (leased, (token, ending))
             })
             .unzip();
-        finish_batch(&queue, &clock, &leases, endings).await;
-        leases.iter().for_each(|leased| hand.put_down(leased.token));
+        let (queue, clock, hand) = (queue.clone(), clock.clone(), hand.clone());
+        under_way.spawn(async move {
+            finish_batch(&queue, &clock, &leases, endings).await;
+            leases.iter().for_each(|leased| hand.put_down(leased.token));
+            drop(slots);
+        });
     }
+    while under_way.join_next().await.is_some() {}
 }
 
 async fn finish_batch(

@@ -3,16 +3,24 @@
 //! Each verb is one transaction. Both stores pass the same conformance suite, `tests/it/conformance`, and agree with
 //! a small model under random verbs, `tests/it/model.rs`.
 
+mod alert_rows;
 mod arrivals;
 mod causes;
 mod checks;
 mod codes;
 mod counting;
 mod crashing;
+mod figures;
+mod keeping;
 mod listing;
+mod listing_notify;
 mod nonces;
+mod notify_pages;
+mod notify_rows;
+mod packing;
 mod place;
 pub mod postgres;
+mod searching;
 pub mod sqlite;
 mod verifying;
 
@@ -20,12 +28,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use malla_access::Access;
+use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
 
 /// A store, whichever it is.
 pub struct Opened {
     pub queue: Arc<dyn Queue>,
     pub access: Arc<dyn Access>,
+    pub notify: Arc<dyn Notify>,
+    pub statistics: Arc<dyn Statistics>,
+    pub alerts: Arc<dyn Alerts>,
     /// `sqlite` or `postgres`.
     pub backend: &'static str,
     which: Which,
@@ -53,6 +65,9 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
         return Ok(Opened {
             queue: store.clone(),
             access: store.clone(),
+            notify: store.clone(),
+            statistics: store.clone(),
+            alerts: store.clone(),
             backend: "sqlite",
             which: Which::Sqlite(store),
         });
@@ -63,6 +78,9 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
         return Ok(Opened {
             queue: store.clone(),
             access: store.clone(),
+            notify: store.clone(),
+            statistics: store.clone(),
+            alerts: store.clone(),
             backend: "postgres",
             which: Which::Postgres(store),
         });

@@ -4,23 +4,30 @@
 //! the filter is applied to these. A filter that matches little costs several small pages rather than one long wait.
 
 use malla_access::AuditFilter;
-use malla_queue::{GroupId, LaneFilter, LaneKey, Scope, State, TaskFilter, TaskId};
+use malla_queue::{GroupId, LaneFilter, LaneKey, Scope, State, TaskFilter, TaskId, UnixMs};
 
 use crate::codes::Code;
 
 /// Candidates that one page looks at.
-pub(crate) const SCAN_MAX: usize = 10_000;
+const SCAN_MAX: usize = 10_000;
+/// Ways into the tasks of which each may give that many; of more ways each gives less.
+const PATHS_FULL: usize = 8;
+/// Candidates from each way at least: as many as the longest page.
+const PATH_MIN: usize = 500;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Param {
     Int(i64),
     Text(String),
+    Ints(Vec<i64>),
 }
 
 /// A statement in the making.
 pub(crate) struct Builder {
     mark: char,
     params: Vec<Param>,
+    /// Only tasks of these lanes.
+    lanes: Option<Vec<i64>>,
 }
 
 /// A statement with its parameters.
@@ -32,26 +39,41 @@ pub(crate) struct Statement {
 impl Builder {
     /// `mark` is `?` on SQLite and `$` on PostgreSQL.
     pub(crate) fn new(mark: char) -> Self {
-        Self { mark, params: Vec::new() }
+        Self { mark, params: Vec::new(), lanes: None }
     }
 
-    fn int(&mut self, value: i64) -> String {
+    pub(crate) fn among_lanes(self, lanes: Option<Vec<i64>>) -> Self {
+        Self { lanes, ..self }
+    }
+
+    pub(crate) fn int(&mut self, value: i64) -> String {
         self.params.push(Param::Int(value));
         format!("CAST({}{} AS BIGINT)", self.mark, self.params.len())
     }
 
-    fn text(&mut self, value: impl Into<String>) -> String {
+    pub(crate) fn text(&mut self, value: impl Into<String>) -> String {
         self.params.push(Param::Text(value.into()));
         format!("CAST({}{} AS TEXT)", self.mark, self.params.len())
     }
 
-    fn done(self, sql: String) -> Statement {
+    /// That the column has one of these values.
+    pub(crate) fn among(&mut self, column: &str, values: Vec<i64>) -> String {
+        self.params.push(Param::Ints(values));
+        let number = self.params.len();
+        if self.mark == '?' {
+            format!("{column} IN (SELECT value FROM json_each(?{number}))")
+        } else {
+            format!("{column} = ANY (CAST(${number} AS BIGINT[]))")
+        }
+    }
+
+    pub(crate) fn done(self, sql: String) -> Statement {
         Statement { sql, params: self.params }
     }
 
     /// One page of tasks, newest first. `None` if nothing can match.
     pub(crate) fn tasks(mut self, filter: &TaskFilter, below: Option<TaskId>, limit: usize) -> Option<Statement> {
-        let candidates = self.candidates(filter, below)?;
+        let (candidates, _) = self.task_candidates(filter, below)?;
         let conditions = self.task_conditions(filter);
         let select = include_str!("../sql/both/read/summary.sql");
         let sql = format!(
@@ -61,37 +83,33 @@ impl Builder {
         Some(self.done(sql))
     }
 
-    /// How many candidates there were and the last of them: where the next page goes on.
+    /// Whether there were as many candidates as a page looks at, and the last of them: where the next page goes on.
     pub(crate) fn frontier(mut self, filter: &TaskFilter, below: Option<TaskId>) -> Option<Statement> {
-        let candidates = self.candidates(filter, below)?;
-        Some(self.done(format!("SELECT count(*), min(id) FROM ({candidates}) c")))
+        let (candidates, most) = self.task_candidates(filter, below)?;
+        Some(self.done(format!("SELECT count(*) >= {most}, min(id) FROM ({candidates}) c")))
     }
 
-    /// The ids that an index finds, newest first.
-    fn candidates(&mut self, filter: &TaskFilter, below: Option<TaskId>) -> Option<String> {
-        let mut range = vec![format!("id < {}", self.int(below.map_or(i64::MAX, |id| id.0)))];
-        if let Some(from) = filter.from {
+    /// The ids that an index finds, newest first, and how many at most.
+    fn task_candidates(&mut self, filter: &TaskFilter, below: Option<TaskId>) -> Option<(String, usize)> {
+        let range = self.range(below.map(|id| id.0), filter.from, filter.to);
+        let paths = self.paths(filter)?;
+        candidates("task", &range, &paths)
+    }
+
+    /// The ids below one and between two times.
+    pub(crate) fn range(&mut self, below: Option<i64>, from: Option<UnixMs>, to: Option<UnixMs>) -> String {
+        let mut range = vec![format!("id < {}", self.int(below.unwrap_or(i64::MAX)))];
+        if let Some(from) = from {
             range.push(format!("id >= {}", self.int(TaskId::first_at(from).0)));
         }
-        if let Some(to) = filter.to {
+        if let Some(to) = to {
             range.push(format!("id < {}", self.int(TaskId::first_at(to).0)));
         }
-        let range = range.join(" AND ");
-        let scan = |path: String| {
-            format!("SELECT id FROM (SELECT id FROM task WHERE {path} AND {range} ORDER BY id DESC LIMIT {SCAN_MAX}) s")
-        };
-        let paths = self.paths(filter)?;
-        match paths.as_slice() {
-            [one] => Some(scan(one.clone())),
-            many => {
-                let union = many.iter().cloned().map(scan).collect::<Vec<_>>().join(" UNION ALL ");
-                Some(format!("SELECT id FROM ({union}) u ORDER BY id DESC LIMIT {SCAN_MAX}"))
-            }
-        }
+        range.join(" AND ")
     }
 
-    /// The conditions an index serves, alternatives of each other: task_lane, task_parent, task_grp, task_state,
-    /// else the primary key.
+    /// The conditions an index serves, alternatives of each other: task_lane, task_parent, task_lane for each of some
+    /// lanes, task_grp, task_state, else the primary key.
     fn paths(&mut self, filter: &TaskFilter) -> Option<Vec<String>> {
         let groups = filter.groups();
         if groups.as_ref().is_some_and(Vec::is_empty) {
@@ -103,6 +121,9 @@ impl Builder {
         }
         if let Some(parent) = filter.parent {
             return Some(vec![format!("parent = {}", self.int(parent.0))]);
+        }
+        if let Some(lanes) = self.lanes.clone() {
+            return Some(lanes.into_iter().map(|lane| format!("lane = {}", self.int(lane))).collect());
         }
         if let Some(groups) = groups {
             return Some(groups.iter().map(|group| format!("grp = {}", self.int(group.0))).collect());
@@ -119,7 +140,7 @@ impl Builder {
         Some(codes.into_iter().map(|code| format!("state = {}", self.int(code))).collect())
     }
 
-    fn task_conditions(&mut self, filter: &TaskFilter) -> Vec<String> {
+    pub(crate) fn task_conditions(&mut self, filter: &TaskFilter) -> Vec<String> {
         let mut all = vec!["t.id IS NOT NULL".to_owned()];
         if let Some(groups) = filter.groups() {
             all.push(self.in_groups("t.grp", &groups));
@@ -130,8 +151,14 @@ impl Builder {
         if let Some(kind) = &filter.kind {
             all.push(format!("t.kind = {}", self.text(kind.as_str())));
         }
+        if let Some(lane) = &filter.lane {
+            all.push(format!("n.key = {}", self.text(lane.as_str())));
+        }
         if let Some(parent) = filter.parent {
             all.push(format!("t.parent = {}", self.int(parent.0)));
+        }
+        if let Some(lanes) = self.lanes.clone() {
+            all.push(self.among("t.lane", lanes));
         }
         if !filter.states.is_empty() {
             let any: Vec<_> = filter.states.iter().map(|state| shown_as(*state)).collect();
@@ -140,7 +167,7 @@ impl Builder {
         all
     }
 
-    fn in_groups(&mut self, column: &str, groups: &[GroupId]) -> String {
+    pub(crate) fn in_groups(&mut self, column: &str, groups: &[GroupId]) -> String {
         let list: Vec<_> = groups.iter().map(|group| self.int(group.0)).collect();
         if list.is_empty() { "1 = 0".into() } else { format!("{column} IN ({})", list.join(", ")) }
     }
@@ -233,16 +260,26 @@ pub(crate) fn escape_like(text: &str) -> String {
     escaped
 }
 
-/// Where the page after this one begins.
-pub(crate) fn next_page(
-    found: &[TaskId],
-    limit: usize,
-    candidates: i64,
-    last_candidate: Option<i64>,
-) -> Option<TaskId> {
-    if found.len() >= limit {
-        return found.last().copied();
-    }
-    let cut = usize::try_from(candidates).is_ok_and(|count| count >= SCAN_MAX);
-    last_candidate.filter(|_| cut).map(TaskId)
+/// What each path finds in the table, newest first: together the newest of all paths, and how many at most. (The newest
+/// few of each path hold the newest few of all.)
+pub(crate) fn candidates(table: &str, range: &str, paths: &[String]) -> Option<(String, usize)> {
+    let most = if paths.len() <= PATHS_FULL { SCAN_MAX } else { (SCAN_MAX * PATHS_FULL / paths.len()).max(PATH_MIN) };
+    let scan = |path: &String| {
+        format!("SELECT id FROM (SELECT id FROM {table} WHERE {path} AND {range} ORDER BY id DESC LIMIT {most}) s")
+    };
+    let sql = match paths {
+        [] => return None,
+        [one] => scan(one),
+        many => {
+            let union = many.iter().map(scan).collect::<Vec<_>>().join(" UNION ALL ");
+            format!("SELECT id FROM ({union}) u ORDER BY id DESC LIMIT {most}")
+        }
+    };
+    Some((sql, most))
+}
+
+/// Where the page after this one begins: after its last entry if it is full, else after the last candidate if there may
+/// be more of these.
+pub(crate) fn next_page(last: Option<i64>, full: bool, cut: bool, last_candidate: Option<i64>) -> Option<i64> {
+    if full { last } else { last_candidate.filter(|_| cut) }
 }

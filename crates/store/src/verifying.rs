@@ -1,7 +1,7 @@
 //! The questions of `verify`: each finds what should not be, in words.
 
 /// `{now}` stands for the time.
-pub(crate) const QUESTIONS: [&str; 12] = [
+pub(crate) const QUESTIONS: [&str; 14] = [
     include_str!("../sql/both/verify/tally.sql"),
     include_str!("../sql/both/verify/tally_total.sql"),
     include_str!("../sql/both/verify/lane_tally.sql"),
@@ -14,6 +14,8 @@ pub(crate) const QUESTIONS: [&str; 12] = [
     include_str!("../sql/both/verify/dedup.sql"),
     include_str!("../sql/both/verify/stuck_lane.sql"),
     include_str!("../sql/both/verify/full_lane.sql"),
+    include_str!("../sql/both/verify/subscription_lane.sql"),
+    include_str!("../sql/both/verify/lost_event.sql"),
 ];
 
 /// Findings of one question at most: the first few say what is wrong.

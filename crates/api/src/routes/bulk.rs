@@ -109,7 +109,7 @@ async fn act_on_all(
         ..write.act(who, tasks::action(verb), object)
     };
     let below = cursor::read_as(List::Tasks, all.cursor.as_deref())?;
-    Ok(Json(walk(app, &filter, below, verb, act, !write.is_keyed()).await?))
+    Ok(Json(walk(app, &filter, below, verb, act, Pace::begin(write.is_keyed())).await?))
 }
 
 /// Step after step, until nothing is left or enough is done for one request.
@@ -119,15 +119,14 @@ async fn walk(
     mut below: Option<TaskId>,
     verb: Move,
     act: Act,
-    by_time: bool,
+    mut pace: Pace,
 ) -> Result<Bulk, Refusal> {
-    let began = Instant::now();
     let mut changed = 0;
-    for step in 0..STEPS_MAX {
+    while let Some(step) = pace.next_step() {
         let done = app.queue.act_on_all(filter, below, verb, nth_act(&act, step)).await?;
         changed += done.changed;
         below = done.next;
-        if below.is_none() || (by_time && began.elapsed() > TIME_MAX) {
+        if below.is_none() {
             break;
         }
     }
@@ -135,8 +134,31 @@ async fn walk(
     Ok(Bulk { changed, more: next_cursor.is_some(), next_cursor })
 }
 
+/// How much one request does.
+pub(super) struct Pace {
+    began: Instant,
+    by_time: bool,
+    steps: usize,
+}
+
+impl Pace {
+    pub(super) fn begin(keyed: bool) -> Self {
+        Self { began: Instant::now(), by_time: !keyed, steps: 0 }
+    }
+
+    /// The number of the next step, from 0; `None` when it is enough.
+    pub(super) fn next_step(&mut self) -> Option<usize> {
+        let late = self.by_time && self.steps > 0 && self.began.elapsed() > TIME_MAX;
+        if late || self.steps == STEPS_MAX {
+            return None;
+        }
+        self.steps += 1;
+        Some(self.steps - 1)
+    }
+}
+
 /// Each step is its own transaction and has its own key, made of the caller's. A line feed cannot be in theirs.
-fn nth_act(act: &Act, step: usize) -> Act {
+pub(super) fn nth_act(act: &Act, step: usize) -> Act {
     let once = act.once.clone().map(|once| match step {
         0 => once,
         _ => Once { key: format!("{}\n{step}", once.key), ..once },
@@ -144,7 +166,7 @@ fn nth_act(act: &Act, step: usize) -> Act {
     Act { once, ..act.clone() }
 }
 
-fn only<T: Copy>(items: &[T]) -> Option<T> {
+pub(super) fn only<T: Copy>(items: &[T]) -> Option<T> {
     match items {
         [one] => Some(*one),
         _ => None,

@@ -7,18 +7,21 @@ mod groups;
 mod health;
 mod house;
 mod lanes;
+mod notify;
 mod owner;
 mod submit;
 mod tail;
 mod tasks;
 mod tokens;
 mod users;
+mod watch;
 
 use axum::extract::Request;
 use axum::http::Uri;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use malla_protocol::{Code, Page};
+use tower_http::decompression::RequestDecompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -27,6 +30,18 @@ use crate::cursor::{self, List};
 use crate::problem::Refusal;
 
 pub(crate) fn all() -> OpenApiRouter<App> {
+    house()
+        .merge(notify())
+        // Whoever is merged with this router may have a page for the unknown; here it is a problem document.
+        .route("/api/{*rest}", axum::routing::any(unknown))
+        .layer(RequestDecompressionLayer::new())
+        // An event is kept as it came, packed or not: this route stands outside of the layer above.
+        .routes(routes!(notify::intake::post, notify::intake::put, notify::intake::patch))
+        .layer(from_fn(before_the_answer))
+}
+
+/// Tasks, lanes, people and the server itself.
+fn house() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(tasks::list, submit::submit))
         .routes(routes!(tasks::counts))
@@ -54,9 +69,31 @@ pub(crate) fn all() -> OpenApiRouter<App> {
         .routes(routes!(health::livez))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
-        // Whoever is merged with this router may have a page for the unknown; here it is a problem document.
-        .route("/api/{*rest}", axum::routing::any(unknown))
-        .layer(from_fn(before_the_answer))
+}
+
+/// Endpoints, subscriptions, events, notifications, statistics and alerts.
+fn notify() -> OpenApiRouter<App> {
+    use notify::{alerts, bulk, endpoints, events, notifications, statistics, subscriptions, tail};
+    OpenApiRouter::new()
+        .routes(routes!(endpoints::list, endpoints::create))
+        .routes(routes!(endpoints::show, endpoints::change, endpoints::delete))
+        .routes(routes!(subscriptions::list, subscriptions::create))
+        .routes(routes!(subscriptions::show, subscriptions::change, subscriptions::delete))
+        .routes(routes!(events::list))
+        .routes(routes!(tail::events))
+        .routes(routes!(events::show))
+        .routes(routes!(events::body))
+        .routes(routes!(notifications::list))
+        .routes(routes!(tail::notifications))
+        .routes(routes!(bulk::resend))
+        .routes(routes!(bulk::discard))
+        .routes(routes!(bulk::confirm))
+        .routes(routes!(notifications::show))
+        .routes(routes!(notifications::act))
+        .routes(routes!(statistics::show))
+        .routes(routes!(alerts::list, alerts::create))
+        .routes(routes!(alerts::show, alerts::change, alerts::delete))
+        .routes(routes!(alerts::test))
 }
 
 async fn unknown(uri: Uri) -> Refusal {

@@ -11,12 +11,14 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Html;
 use malla_access::{Access, NewToken, NewUser, Passwords, Role, Secret};
 use malla_api::{Services, Settings, layers, router};
+use malla_notify::{Intake, RecentEvents};
 use malla_queue::drill::{KIND, room};
 use malla_queue::{
-    Act, Clock as _, Holder, Kind, LaneKey, LeaseRequest, Limits, ManualClock, NewTask, Queue, TaskId, UnixMs, Verdict,
+    Act, Clock as _, Holder, Kind, LaneKey, LeaseRequest, Limits, ManualClock, NewTask, Queue, Room, TaskId, UnixMs,
+    Verdict,
 };
 use malla_store::sqlite::Sqlite;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 /// 2026-01-31T12:00:00Z
@@ -77,6 +79,10 @@ impl House {
         let services = Services {
             queue: store.clone(),
             access: store.clone(),
+            notify: store.clone(),
+            statistics: store.clone(),
+            alerts: store.clone(),
+            intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(|| "malla_up 1\n".to_owned()),
@@ -173,10 +179,31 @@ impl House {
         self.store.submit(vec![task], None).await.unwrap()[0].id
     }
 
+    /// An endpoint of a group's, and its name.
+    pub(crate) async fn endpoint(&self, group: &str) -> String {
+        let name = self.new_name("endpoint");
+        self.post("/api/v1/endpoints", "admin", json!({ "name": name, "group": group })).await.ok();
+        name
+    }
+
+    /// A subscription to an endpoint, in the endpoint's group, and its name.
+    pub(crate) async fn subscription(&self, endpoint: &str) -> String {
+        let name = self.new_name("subscription");
+        let body = json!({ "name": name, "endpoint": endpoint, "target": "http://127.0.0.1:9/", "retry_delays_s": [] });
+        self.post("/api/v1/subscriptions", "admin", body).await.ok();
+        name
+    }
+
+    /// Posts an event, and gives its id.
+    pub(crate) async fn event(&self, endpoint: &str, body: &str) -> String {
+        let request = Request::post(format!("/in/{endpoint}")).body(Body::from(body.to_owned())).unwrap();
+        self.send(request).await.ok()["id"].as_str().unwrap().to_owned()
+    }
+
     /// Leases all that is due and ends it with this verdict.
     pub(crate) async fn finish_all(&self, verdict: Verdict) {
         let request = LeaseRequest {
-            rooms: vec![room()],
+            rooms: vec![room(), Room::new(malla_notify::ROOM).unwrap()],
             limit: 100,
             holder: Holder::Member("test".into()),
             lease_for: Duration::from_secs(30),

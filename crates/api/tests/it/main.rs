@@ -3,13 +3,19 @@
 #![allow(clippy::unwrap_used)] // in a test it is the assertion
 
 mod access;
+mod alerts;
 mod documents;
+mod endpoints;
+mod events;
 mod house;
 mod idempotency;
+mod intake;
 mod lanes;
+mod notifications;
 mod permissions;
 mod problems;
 mod sessions;
+mod subscriptions;
 mod tail;
 mod tasks;
 mod transport;

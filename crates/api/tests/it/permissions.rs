@@ -17,6 +17,15 @@ struct Target {
     user: String,
     token: String,
     fresh: String,
+    endpoint: String,
+    /// An endpoint without subscriptions.
+    bare: String,
+    subscription: String,
+    /// A subscription that is disabled.
+    disabled: String,
+    event: String,
+    notification: String,
+    alert: String,
 }
 
 /// How to call a route, and whether what it is aimed at belongs to a group.
@@ -27,14 +36,11 @@ struct Probe {
 }
 
 fn probes() -> BTreeMap<&'static str, Probe> {
-    fn nothing(_: &Target) -> Option<Value> {
-        None
-    }
     let mut probes = BTreeMap::new();
-    let mut add = |route, path, belongs, body| {
+    let mut add = |route, path, belongs, body: fn(&Target) -> Option<Value>| {
         probes.insert(route, Probe { path, body, belongs });
     };
-    add("GET /api/v1/tasks", "/api/v1/tasks?group={group}", true, nothing as fn(&Target) -> Option<Value>);
+    add("GET /api/v1/tasks", "/api/v1/tasks?group={group}", true, nothing);
     add("POST /api/v1/tasks", "/api/v1/tasks", true, |t| {
         Some(json!({ "tasks": [{ "lane": t.lane, "kind": "drill", "group": t.group }] }))
     });
@@ -70,10 +76,57 @@ fn probes() -> BTreeMap<&'static str, Probe> {
     add("GET /api/v1/audit", "/api/v1/audit", false, nothing);
     add("GET /api/v1/me", "/api/v1/me", false, nothing);
     add("GET /api/v1/verify", "/api/v1/verify", false, nothing);
+    add_notify(&mut add);
     add("GET /livez", "/livez", false, nothing);
     add("GET /readyz", "/readyz", false, nothing);
     add("GET /metrics", "/metrics", false, nothing);
     probes
+}
+
+fn nothing(_: &Target) -> Option<Value> {
+    None
+}
+
+type Add<'a> = &'a mut dyn FnMut(&'static str, &'static str, bool, fn(&Target) -> Option<Value>);
+
+fn add_notify(add: Add<'_>) {
+    add("POST /in/{endpoint}", "/in/{endpoint}", false, nothing);
+    add("PUT /in/{endpoint}", "/in/{endpoint}", false, nothing);
+    add("PATCH /in/{endpoint}", "/in/{endpoint}", false, nothing);
+    add("GET /api/v1/endpoints", "/api/v1/endpoints", false, nothing);
+    add("POST /api/v1/endpoints", "/api/v1/endpoints", true, |t| Some(json!({ "name": t.fresh, "group": t.group })));
+    add("GET /api/v1/endpoints/{name}", "/api/v1/endpoints/{endpoint}", true, nothing);
+    add("PATCH /api/v1/endpoints/{name}", "/api/v1/endpoints/{endpoint}", true, |_| Some(json!({ "max_body": 9 })));
+    add("DELETE /api/v1/endpoints/{name}", "/api/v1/endpoints/{bare}", true, nothing);
+    add("GET /api/v1/subscriptions", "/api/v1/subscriptions", false, nothing);
+    add("POST /api/v1/subscriptions", "/api/v1/subscriptions", true, |t| {
+        Some(json!({ "name": t.fresh, "endpoint": t.endpoint, "target": "http://127.0.0.1:9/" }))
+    });
+    add("GET /api/v1/subscriptions/{name}", "/api/v1/subscriptions/{subscription}", true, nothing);
+    add("PATCH /api/v1/subscriptions/{name}", "/api/v1/subscriptions/{subscription}", true, |_| {
+        Some(json!({ "state": "suspended" }))
+    });
+    add("DELETE /api/v1/subscriptions/{name}", "/api/v1/subscriptions/{disabled}", true, nothing);
+    add("GET /api/v1/events", "/api/v1/events", false, nothing);
+    add("GET /api/v1/events/tail", "/api/v1/events/tail", false, nothing);
+    add("GET /api/v1/events/{id}", "/api/v1/events/{event}", true, nothing);
+    add("GET /api/v1/events/{id}/body", "/api/v1/events/{event}/body", true, nothing);
+    add("GET /api/v1/notifications", "/api/v1/notifications", false, nothing);
+    add("GET /api/v1/notifications/tail", "/api/v1/notifications/tail", false, nothing);
+    add("POST /api/v1/notifications/resend", "/api/v1/notifications/resend?all=true", false, nothing);
+    add("POST /api/v1/notifications/discard", "/api/v1/notifications/discard?event={event}", false, nothing);
+    add("POST /api/v1/notifications/confirm", "/api/v1/notifications/confirm?all=true", false, nothing);
+    add("GET /api/v1/statistics", "/api/v1/statistics?endpoint={endpoint}", true, nothing);
+    add("GET /api/v1/alerts", "/api/v1/alerts", false, nothing);
+    add("POST /api/v1/alerts", "/api/v1/alerts", true, |t| {
+        Some(json!({ "name": t.fresh, "group": t.group, "rule": backlog(), "to": ana() }))
+    });
+    add("GET /api/v1/alerts/{name}", "/api/v1/alerts/{alert}", true, nothing);
+    add("PATCH /api/v1/alerts/{name}", "/api/v1/alerts/{alert}", true, |_| Some(json!({ "enabled": false })));
+    add("DELETE /api/v1/alerts/{name}", "/api/v1/alerts/{alert}", true, nothing);
+    add("POST /api/v1/alerts/{name}/test", "/api/v1/alerts/{alert}/test", true, nothing);
+    add("GET /api/v1/notifications/{id}", "/api/v1/notifications/{notification}", true, nothing);
+    add("POST /api/v1/notifications/{id}/{verb}", "/api/v1/notifications/{notification}/discard", true, nothing);
 }
 
 #[tokio::test]
@@ -134,7 +187,38 @@ async fn target(house: &House, group: &str) -> Target {
     house.token(&token, Role::User, Some(group)).await;
     let fresh = house.new_name("fresh");
     house.store.create_group(&format!("empty-{fresh}"), act()).await.unwrap();
-    Target { group: group.into(), task, lane, user, token, fresh }
+    let (endpoint, bare) = (house.endpoint(group).await, house.endpoint(group).await);
+    let (subscription, disabled) = (house.subscription(&endpoint).await, house.subscription(&endpoint).await);
+    let path = format!("/api/v1/subscriptions/{disabled}");
+    house.call("PATCH", &path, "admin", Some(json!({ "state": "disabled" }))).await.ok();
+    let event = house.event(&endpoint, "{}").await;
+    let notification = house.get(&format!("/api/v1/notifications?event={event}"), "admin").await.ids().remove(0);
+    let alert = house.new_name("alert");
+    let new = json!({ "name": alert, "group": group, "rule": backlog(), "to": ana() });
+    house.post("/api/v1/alerts", "admin", new).await.ok();
+    Target {
+        group: group.into(),
+        task,
+        lane,
+        user,
+        token,
+        fresh,
+        endpoint,
+        bare,
+        subscription,
+        disabled,
+        event,
+        notification,
+        alert,
+    }
+}
+
+fn backlog() -> Value {
+    json!({ "kind": "backlog", "older_than_s": 60 })
+}
+
+fn ana() -> Value {
+    json!([{ "kind": "email", "to": "ana@example.org" }])
 }
 
 fn filled(path: &str, target: &Target) -> String {
@@ -143,6 +227,13 @@ fn filled(path: &str, target: &Target) -> String {
         .replace("{lane}", &encoded(&target.lane))
         .replace("{user}", &target.user)
         .replace("{token}", &target.token)
+        .replace("{endpoint}", &target.endpoint)
+        .replace("{bare}", &target.bare)
+        .replace("{subscription}", &target.subscription)
+        .replace("{disabled}", &target.disabled)
+        .replace("{event}", &target.event)
+        .replace("{notification}", &target.notification)
+        .replace("{alert}", &target.alert)
         .replace("{empty}", &format!("empty-{}", target.fresh))
 }
 
@@ -157,11 +248,16 @@ async fn lists_hold_nothing_of_other_groups() {
         check_list(&house, token, "/api/v1/groups", "alpha", "beta").await;
         check_list(&house, token, "/api/v1/tokens", &ours.token, &theirs.token).await;
         check_list(&house, token, "/api/v1/audit", &format!("\"{}\"", "alpha"), &format!("\"{}\"", "beta")).await;
+        check_list(&house, token, "/api/v1/endpoints", &ours.endpoint, &theirs.endpoint).await;
+        check_list(&house, token, "/api/v1/subscriptions", &ours.subscription, &theirs.subscription).await;
+        check_list(&house, token, "/api/v1/events", &ours.event, &theirs.event).await;
+        check_list(&house, token, "/api/v1/notifications", &ours.notification, &theirs.notification).await;
+        check_list(&house, token, "/api/v1/alerts", &ours.alert, &theirs.alert).await;
         let counts = house.get("/api/v1/tasks/counts", token).await.ok();
-        assert_eq!(counts["total"]["queued"], 1);
+        assert_eq!(counts["total"]["queued"], 2, "a drill and a notification");
     }
     let counts = house.get("/api/v1/tasks/counts", "admin").await.ok();
-    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(2), &json!("drill")));
+    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(4), &json!("drill")));
 }
 
 async fn check_list(house: &House, token: &str, path: &str, ours: &str, theirs: &str) {
@@ -180,11 +276,15 @@ async fn check_list(house: &House, token: &str, path: &str, ours: &str, theirs: 
 async fn a_bulk_verb_stays_inside_the_callers_groups() {
     let house = House::new().await;
     let (theirs, ours) = (target(&house, "beta").await, target(&house, "alpha").await);
-    let bulk = house.post("/api/v1/tasks/pause?all=true", "user", json!({})).await.ok();
+    let bulk = house.post("/api/v1/tasks/pause?room=drill", "user", json!({})).await.ok();
+    assert_eq!(bulk, json!({ "changed": 1, "more": false }));
+    let bulk = house.post("/api/v1/notifications/discard?all=true", "user", json!({})).await.ok();
     assert_eq!(bulk, json!({ "changed": 1, "more": false }));
     let state = async |id: &str| house.get(&format!("/api/v1/tasks/{id}"), "admin").await.ok()["state"].clone();
     assert_eq!(state(&ours.task).await, "paused");
     assert_eq!(state(&theirs.task).await, "queued");
+    assert_eq!(state(&ours.notification).await, "discarded");
+    assert_eq!(state(&theirs.notification).await, "queued");
 }
 
 #[tokio::test]
@@ -195,6 +295,10 @@ async fn readonly_is_refused_before_anything_is_looked_up_or_read() {
         ("PATCH", "/api/v1/lanes/nonsense"),
         ("DELETE", "/api/v1/tokens/nobody"),
         ("POST", "/api/v1/tasks"),
+        ("POST", "/api/v1/endpoints"),
+        ("PATCH", "/api/v1/subscriptions/nobody"),
+        ("POST", "/api/v1/notifications/nonsense/resend"),
+        ("POST", "/api/v1/notifications/discard"),
     ] {
         house.call(method, path, "readonly", None).await.refused(403, "forbidden", &["readonly", "role user"]);
     }

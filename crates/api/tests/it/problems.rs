@@ -55,7 +55,8 @@ async fn every_request_body_refuses_unknown_fields() {
     let mut bodies = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            if operation.get("requestBody").is_none() {
+            // An event is any bytes.
+            if operation.get("requestBody").is_none() || path.starts_with("/in/") {
                 continue;
             }
             let path = path.replace("{key}", "drill%2Fa").replace("{name}", "root");

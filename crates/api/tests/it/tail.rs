@@ -1,4 +1,4 @@
-//! The live view of tasks.
+//! The live views.
 
 use std::time::Duration;
 
@@ -22,8 +22,11 @@ struct Tail {
 
 impl Tail {
     async fn open(house: &House, query: &str, token: &str) -> Self {
-        let request =
-            Request::get(format!("/api/v1/tasks/tail?{query}")).header("authorization", format!("Bearer {token}"));
+        Self::open_at(house, &format!("/api/v1/tasks/tail?{query}"), token).await
+    }
+
+    async fn open_at(house: &House, path: &str, token: &str) -> Self {
+        let request = Request::get(path).header("authorization", format!("Bearer {token}"));
         let request = request.header("accept-encoding", "gzip").body(Body::empty()).unwrap();
         let response = house.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
@@ -110,4 +113,25 @@ async fn there_are_only_so_many_views_and_closing_one_makes_room() {
     assert!(full.headers.contains_key("retry-after"));
     open.pop();
     Tail::open(&house, "", "user").await;
+}
+
+#[tokio::test]
+async fn events_and_notifications_are_told_as_they_come_and_change() {
+    let house = House::new().await;
+    let (ours, other) = (house.endpoint("alpha").await, house.endpoint("alpha").await);
+    let subscription = house.subscription(&ours).await;
+    house.event(&ours, "before").await;
+    let mut arrivals = Tail::open_at(&house, &format!("/api/v1/events/tail?endpoint={ours}"), "readonly").await;
+    let path = format!("/api/v1/notifications/tail?subscription={subscription}&endpoint={ours}");
+    let mut deliveries = Tail::open_at(&house, &path, "readonly").await;
+    house.event(&other, "elsewhere").await;
+    let event = house.event(&ours, "here").await;
+    let (name, arrived) = arrivals.next().await.unwrap();
+    assert_eq!((name.as_str(), &arrived["id"], &arrived["bytes"]), ("event", &json!(event), &json!(4)));
+    let (name, made) = deliveries.next().await.unwrap();
+    assert_eq!((name.as_str(), &made["event"], &made["state"]), ("notification", &json!(event), &json!("queued")));
+    let id = made["id"].as_str().unwrap();
+    house.post(&format!("/api/v1/notifications/{id}/discard"), "user", json!({})).await.ok();
+    let (_, changed) = deliveries.next().await.unwrap();
+    assert_eq!((&changed["id"], &changed["state"]), (&made["id"], &json!("discarded")));
 }

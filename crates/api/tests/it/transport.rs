@@ -9,6 +9,7 @@ use axum::http::Request;
 use axum::routing::get;
 use malla_api::{Settings, layers};
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower::ServiceExt as _;
 
 use crate::house::House;
@@ -147,4 +148,27 @@ async fn metrics_may_be_kept_from_strangers() {
     let house = House::with(Settings { metrics_public: false, ..Settings::default() }).await;
     house.get("/metrics", "").await.refused(401, "unauthorized", &["needs a token"]);
     assert_eq!(house.get("/metrics", "readonly").await.status, 200);
+}
+
+#[tokio::test]
+async fn who_sends_first_and_reads_afterwards_sees_why_it_was_refused() {
+    let house = House::new().await;
+    let endpoint = house.endpoint("alpha").await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(axum::serve(listener, house.router.clone()).into_future());
+    let small = format!("/in/{endpoint}");
+    for (path, status) in [("/in/nowhere", 404), (small.as_str(), 413), ("/api/v1/groups", 401)] {
+        for head in ["Content-Length: 8000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n7A1200\r\n"] {
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\n{head}");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(&vec![b'x'; 8_000_000]).await.unwrap();
+            let end: &[u8] = if head.contains("chunked") { b"\r\n0\r\n\r\n" } else { b"" };
+            stream.write_all(end).await.unwrap();
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).await.unwrap();
+            assert_eq!(answer, *format!("HTTP/1.1 {status}").as_bytes(), "{head}");
+        }
+    }
 }

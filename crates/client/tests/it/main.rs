@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)] // in a test it is the assertion
 
 mod failing;
+mod notify;
 mod routes;
 mod server;

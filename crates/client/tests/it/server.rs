@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use malla_access::{Access as _, NewToken, NewUser, Passwords, Role, Secret};
 use malla_api::{Services, Settings, layers, router};
 use malla_client::{Client, ClientOptions};
+use malla_notify::{Intake, RecentEvents};
 use malla_queue::{Act, Limits, SystemClock};
 use malla_store::sqlite::Sqlite;
 use tokio::net::TcpListener;
@@ -34,7 +35,11 @@ impl Server {
         let settings = Settings::default();
         let services = Services {
             queue: store.clone(),
-            access: store,
+            access: store.clone(),
+            intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
+            notify: store.clone(),
+            statistics: store.clone(),
+            alerts: store,
             clock,
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(String::new),

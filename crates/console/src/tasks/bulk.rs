@@ -1,24 +1,21 @@
-//! A verb on all tasks that match: a page that says what will be done to what, then bounded steps.
-
-use std::time::Duration;
+//! A verb on all tasks that match.
 
 use axum::extract::State as Shared;
 use axum::response::{IntoResponse, Response};
-use malla_queue::{Act, Bulk, Move, State, TaskId, UnixMs};
-use maud::{Markup, html};
+use malla_queue::{Act, Bulk, Move, TaskId, UnixMs};
 use tokio::time::Instant;
 
 use super::filter::{NAMES, Wanted};
 use super::{action, read_verb};
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
+use crate::many::{Many, Question, WORK_MAX};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, Visitor, go};
-use crate::{Console, parts, words};
+use crate::{Console, parts};
 
-/// One request works this long; then the person says whether to go on.
-const WORK_MAX: Duration = Duration::from_secs(5);
+const TASKS: Many = Many { thing: "task", place: "/tasks", act: "/tasks/act", name_of: parts::verb_name };
 
 pub(crate) async fn confirm(
     Shared(console): Shared<Console>,
@@ -28,33 +25,17 @@ pub(crate) async fn confirm(
     let verb = read_verb(params.typed("verb"))?;
     let wanted = Wanted::read(&console, &visitor, &params).await?;
     let states = wanted.states_for(verb);
-    let known = wanted.counts(&console).await?.map(|counts| states.iter().map(|s| counts.of(*s)).sum());
-    // Tasks that come in while the person reads this are not meant.
-    let fields = wanted.params.with("until", console.now().0.to_string());
-    Ok(asking(&visitor, verb, &wanted, &states, known, &fields))
-}
-
-fn asking(person: &Person, verb: Move, wanted: &Wanted, states: &[State], known: Option<u64>, fields: &Params) -> Page {
-    let name = parts::verb_name(verb);
-    let list = wanted.params.link("/tasks");
-    let page = Page::new("/tasks", format!("{name} all that match?")).up(list.clone(), "Back to the list");
-    if states.is_empty() || known == Some(0) {
-        let sentence = format!("None of these tasks can be {} now.", verb.participle());
-        return page.still(parts::empty(&sentence, Some((&list, "Back to the list"))));
-    }
-    let how_many = known.map_or_else(|| "All tasks".to_owned(), |n| words::counted(n, "task"));
-    page.still(html! {
-        section.card.question {
-            p { strong { (how_many) } " that match will be " (verb.participle()) ". " (consequence(verb)) }
-            (conditions(wanted, states))
-            form method="post" action="/tasks/act" {
-                (parts::form_secret(person)) (fields.hidden())
-                input type="hidden" name="verb" value=(verb.name());
-                button.primary[verb != Move::Discard].danger[verb == Move::Discard] { (name) " them" }
-                a.button.plain href=(list) { "Cancel" }
-            }
-        }
-    })
+    let question = Question {
+        verb,
+        how_many: wanted.counts(&console).await?.map(|counts| states.iter().map(|s| counts.of(*s)).sum()),
+        consequence: consequence(verb),
+        conditions: wanted.conditions(),
+        states: &states,
+        // Tasks that come in while the person reads this are not meant.
+        fields: &wanted.params.with("until", console.now().0.to_string()),
+        list: &wanted.params.link("/tasks"),
+    };
+    Ok(TASKS.asking(&visitor, &question))
 }
 
 fn consequence(verb: Move) -> &'static str {
@@ -64,18 +45,6 @@ fn consequence(verb: Move) -> &'static str {
         Move::Discard => "They will not be done; what runs now loses its lease.",
         Move::Resend => "They start over with all their attempts.",
         Move::Confirm => "They count as done.",
-    }
-}
-
-fn conditions(wanted: &Wanted, states: &[State]) -> Markup {
-    html! {
-        dl.facts {
-            @for (name, value) in wanted.conditions() { dt { (name) } dd { (value) } }
-            @if wanted.filter.states.is_empty() {
-                dt { "state" } dd { @for state in states { (parts::badge(*state)) " " } }
-            }
-            @if wanted.filter.to.is_none() { dt { "submitted" } dd { "until now" } }
-        }
     }
 }
 
@@ -91,11 +60,10 @@ pub(crate) async fn act(Shared(console): Shared<Console>, posted: Posted<Change>
     let done = before.saturating_add(step.changed);
     let list = fields.only(NAMES).link("/tasks");
     let Some(next) = step.next else {
-        let sentence = format!("{}: {}.", capital(verb.participle()), words::counted(done, "task"));
-        return Ok(go(&console, &list, Notice::good(sentence)));
+        return Ok(go(&console, &list, Notice::good(TASKS.done(verb, done))));
     };
     let again = fields.without("csrf").with("done", done.to_string()).with("cursor", next.to_string());
-    Ok(going_on(visitor, verb, done, &again, &list).into_response())
+    Ok(TASKS.going_on(visitor, verb, done, &again, &list).into_response())
 }
 
 /// Steps until nothing is left or the time is up. `sum.next` is where to go on.
@@ -115,53 +83,6 @@ async fn work(
         sum = Bulk { changed: sum.changed + step.changed, next: step.next };
         if sum.next.is_none() || Instant::now() >= deadline {
             return Ok(sum);
-        }
-    }
-}
-
-fn going_on(person: &Person, verb: Move, done: u64, again: &Params, list: &str) -> Page {
-    Page::new("/tasks", format!("{} so far", words::counted(done, "task"))).up(list, "Back to the list").still(html! {
-        section.card.question {
-            p { (capital(verb.participle())) ": " (words::counted(done, "task")) ". More remain." }
-            form method="post" action="/tasks/act" {
-                (parts::form_secret(person)) (again.hidden())
-                button.primary { "Continue" }
-                a.button.plain href=(list) { "Stop here" }
-            }
-        }
-    })
-}
-
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use malla_access::{Principal, Role};
-
-    use super::*;
-    use crate::frame::Block;
-
-    #[test]
-    fn going_on_carries_the_filter_the_place_and_the_count() {
-        let person = Person {
-            principal: Principal { actor: "user:ana".into(), role: Role::User, groups: Vec::new() },
-            name: "ana".into(),
-            csrf: "secret".into(),
-            signed_in: true,
-            here: "/tasks/act".into(),
-            server: "http://malla.test".into(),
-        };
-        let again =
-            Params::from([("state", "failed"), ("verb", "resend"), ("done", "9000"), ("cursor", "069zgg4c0001d")]);
-        let page = going_on(&person, Move::Resend, 9_000, &again, "/tasks?state=failed");
-        assert_eq!(page.title, "9,000 tasks so far");
-        let Some(Block::Still(body)) = page.blocks.first() else { panic!("a block") };
-        let body = body.clone().into_string();
-        for text in ["name=\"cursor\" value=\"069zgg4c0001d\"", "value=\"failed\"", "value=\"secret\"", ">Continue<"] {
-            assert!(body.contains(text), "{text} in {body}");
         }
     }
 }

@@ -1,16 +1,16 @@
 //! One task: its facts, its story, its payload and result.
 
 use axum::extract::{Path, State as Shared};
-use malla_queue::{Entry, Scope, Task, TaskSummary, UnixMs, What};
+use malla_queue::{Entry, EventId, Scope, Task, TaskId, TaskSummary, UnixMs};
 use maud::{Markup, html};
 
-use super::{content, read_id};
+use super::read_id;
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, content, notify, parts, words};
 
 /// Newest entries of a long story.
 const ENTRIES_MAX: usize = 100;
@@ -87,7 +87,15 @@ fn facts(now: UnixMs, task: &Task, group: Option<&str>) -> Markup {
                 dt { "Failures" } dd { (summary.failures) }
                 dt { "Retry delays" } dd { @if delays.is_empty() { "none: one attempt" } @else { (delays.join(", ")) } }
                 @if let Some(dedup) = &task.dedup { dt { "Dedup key" } dd { code { (dedup) } } }
-                @if let Some(parent) = summary.parent { dt { "Parent" } dd { (parts::task_link(parent)) } }
+                @match summary.parent {
+                    // A notification follows an event, not a task.
+                    Some(TaskId(event)) if summary.kind.as_str() == malla_notify::DELIVER => {
+                        dt { "Event" } dd { (notify::event_link(EventId(event))) }
+                        dt { "As" } dd { a href=(notify::notification_path(summary.id)) { "Notification" } }
+                    },
+                    Some(parent) => { dt { "Parent" } dd { (parts::task_link(parent)) } },
+                    None => {},
+                }
                 dt { "Children" } dd { a href=(children) { "Tasks that followed" } }
             }
         }
@@ -117,7 +125,7 @@ fn timeline(now: UnixMs, task: &Task) -> Markup {
 
 fn entry_line(now: UnixMs, entry: &Entry) -> Markup {
     html! {
-        li class={ "s-" (tone(entry.what)) } {
+        li class={ "s-" (parts::tone(entry.what)) } {
             p {
                 strong { (entry.what.name()) } " " (words::time(now, entry.at))
                 @if let Some(started) = entry.started_at {
@@ -140,18 +148,6 @@ fn answer_text(answer: &serde_json::Value) -> String {
     match text.char_indices().nth(ANSWER_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    }
-}
-
-/// The colour of an entry: the state it is closest to.
-fn tone(what: What) -> &'static str {
-    match what {
-        What::Succeeded | What::Confirmed => "succeeded",
-        What::Notified => "notified",
-        What::Retried | What::Lapsed | What::Unconfirmed | What::Paused => "paused",
-        What::Failed => "failed",
-        What::Released | What::Resumed | What::Resent => "queued",
-        What::Discarded => "discarded",
     }
 }
 

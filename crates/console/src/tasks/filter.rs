@@ -1,6 +1,6 @@
 //! Which tasks: read from the address, told in words, counted where counters know.
 
-use malla_queue::{Error, Kind, Move, Room, State, StateCounts, TaskFilter, UnixMs};
+use malla_queue::{Error, Kind, Move, Room, State, StateCounts, TaskFilter};
 
 use crate::Console;
 use crate::caller::Person;
@@ -34,8 +34,8 @@ impl Wanted {
             kind: params.get("kind").map(Kind::new),
             lane: params.get("lane").map(str::parse).transpose()?,
             parent: params.get("parent").map(str::parse).transpose()?,
-            from: params.get("from").map(read_time).transpose()?,
-            to: params.get("to").map(read_time).transpose()?,
+            from: params.time("from")?,
+            to: params.time("to")?,
         };
         Ok(Self { filter, params })
     }
@@ -81,8 +81,8 @@ impl Wanted {
             ("lane", lane.as_ref().map(ToString::to_string)),
             ("group", self.params.get("group").map(str::to_owned)),
             ("parent", parent.map(|id| id.to_string())),
-            ("submitted from", from.map(words::full)),
-            ("submitted before", to.map(words::full)),
+            ("from", from.map(words::full)),
+            ("before", to.map(words::full)),
         ];
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -93,9 +93,4 @@ fn no_group(name: &str, error: Error) -> Refusal {
         Error::NotFound(_) => Refusal::bad(format!("there is no group \"{name}\" for you")),
         other => other.into(),
     }
-}
-
-fn read_time(text: &str) -> Result<UnixMs, Refusal> {
-    words::read_time(text)
-        .ok_or_else(|| Refusal::bad(format!("\"{text}\" is not a time: write it as 2026-01-31T12:00 (UTC)")))
 }

@@ -14,7 +14,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, groups, parts, words};
 
 const ROWS: usize = 50;
 /// A filter that matches little is answered in steps; this many are taken for one page.
@@ -40,7 +40,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     };
     let below = params.get("cursor").map(str::parse).transpose().map_err(Refusal::from)?;
     let (counts, found) = tokio::try_join!(wanted.counts(console), find(console, &wanted, below))?;
-    let names = group_names(console, &found.tasks).await?;
+    let names = groups::names(console, found.tasks.iter().map(|task| task.group)).await?;
     let links = wanted.params.clone();
     let links = params.get("cursor").map_or(links.clone(), |cursor| links.with("cursor", cursor));
     Ok(page
@@ -69,13 +69,6 @@ async fn find(console: &Console, wanted: &Wanted, below: Option<TaskId>) -> Resu
     Ok(found)
 }
 
-async fn group_names(console: &Console, tasks: &[TaskSummary]) -> Result<HashMap<GroupId, String>, Refusal> {
-    let mut ids: Vec<GroupId> = tasks.iter().filter_map(|task| task.group).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    Ok(if ids.is_empty() { HashMap::new() } else { console.access.group_names(&ids).await? })
-}
-
 fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
     let chosen = &wanted.filter.states;
     let all = wanted.params.without("state");
@@ -97,25 +90,17 @@ fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
 }
 
 fn filters(params: &Params) -> Markup {
-    let text = |label: &str, name: &str, example: &str| {
-        html! { label { span.label { (label) } input name=(name) value=(params.typed(name)) placeholder=(example); } }
-    };
-    let time = |label: &str, name: &str| {
-        let typed = params.get(name);
-        let value = typed.map(|text| words::read_time(text).map_or_else(|| text.to_owned(), words::field));
-        html! { label.time { span.label { (label) } input type="datetime-local" step="1" name=(name) value=[value]; } }
-    };
     let active = !params.only(super::filter::NAMES).without("state").is_empty();
     html! {
         form.filters method="get" action="/tasks" role="search" {
             @for state in params.all("state") { input type="hidden" name="state" value=(state); }
-            (text("Room", "room", "drill"))
-            (text("Kind", "kind", "drill"))
-            (text("Lane", "lane", "room/name"))
-            (text("Group", "group", ""))
-            @if params.get("parent").is_some() { (text("Parent", "parent", "task id")) }
-            (time("From (UTC)", "from"))
-            (time("To (UTC)", "to"))
+            (parts::text_filter(params, "Room", "room", "drill"))
+            (parts::text_filter(params, "Kind", "kind", "drill"))
+            (parts::text_filter(params, "Lane", "lane", "room/name"))
+            (parts::text_filter(params, "Group", "group", ""))
+            @if params.get("parent").is_some() { (parts::text_filter(params, "Parent", "parent", "task id")) }
+            (parts::time_filter(params, "From (UTC)", "from"))
+            (parts::time_filter(params, "To (UTC)", "to"))
             div.buttons {
                 button { "Filter" }
                 @if active { a.button.plain href=(params.only(&["state"]).link("/tasks")) { "Clear" } }
@@ -158,7 +143,7 @@ fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &H
                     td data-label="State" { (parts::badge(task.state)) }
                     td data-label="Kind" { (task.kind) }
                     td data-label="Lane" { (parts::lane_link(&task.lane)) }
-                    td data-label="Group" { (group(task, groups)) }
+                    td data-label="Group" { (parts::group_name(task.group, groups)) }
                     td data-label="Submitted" { (words::time(now, task.id.submitted_at())) }
                     td.num.quiet[task.failures == 0] data-label="Failures" { (task.failures) }
                     td data-label="Next" { (next(now, task)) }
@@ -167,11 +152,6 @@ fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &H
             }
         }
     }
-}
-
-fn group(task: &TaskSummary, groups: &HashMap<GroupId, String>) -> Markup {
-    let name = task.group.and_then(|id| groups.get(&id));
-    html! { @match name { Some(name) => (name), None => span.quiet { "–" } } }
 }
 
 /// Who has it, or what it waits for.

@@ -1,7 +1,6 @@
 //! Tasks: the list, one task, and what a person does to one or to all that match.
 
 pub(crate) mod bulk;
-mod content;
 pub(crate) mod detail;
 mod filter;
 pub(crate) mod list;

@@ -1,13 +1,18 @@
 //! A house for tests: a store in a temporary directory, four people, two groups, and a browser of a kind.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use malla_access::{Access as _, NewUser, Passwords, Role};
 use malla_console::{Services, Settings, router};
-use malla_queue::{Act, GroupId, Kind, Limits, ManualClock, NewTask, Queue as _, TaskId, UnixMs};
+use malla_notify::{Intake, RecentEvents};
+use malla_queue::{
+    Act, Clock as _, GroupId, Holder, Kind, LeaseRequest, Limits, ManualClock, NewTask, Queue as _, Room, TaskId,
+    UnixMs, Verdict,
+};
 use malla_store::sqlite::Sqlite;
 use tower::ServiceExt as _;
 
@@ -50,8 +55,17 @@ impl House {
             let user = NewUser { name: name.into(), role, password_hash: Some(hash.clone()), groups };
             store.create_user(user, act()).await.expect("a user");
         }
-        let services =
-            Services { queue: store.clone(), access: store.clone(), clock: clock.clone(), passwords, settings };
+        let services = Services {
+            queue: store.clone(),
+            access: store.clone(),
+            notify: store.clone(),
+            statistics: store.clone(),
+            alerts: store.clone(),
+            intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
+            clock: clock.clone(),
+            passwords,
+            settings,
+        };
         Self { router: router(services), store, clock, ops, payments, _dir: dir }
     }
 
@@ -68,6 +82,21 @@ impl House {
         };
         let submitted = self.store.submit(vec![task; count], None).await.expect("submits");
         submitted.into_iter().map(|submitted| submitted.id).collect()
+    }
+
+    /// Whoever works: takes all that is ready in the room and ends each task with this verdict.
+    pub(crate) async fn work(&self, room: &str, verdict: &Verdict) -> usize {
+        let request = LeaseRequest {
+            rooms: vec![Room::new(room).expect("a room")],
+            limit: 100,
+            holder: Holder::Member("node-1".into()),
+            lease_for: Duration::from_secs(30),
+        };
+        let leased = self.store.lease(request).await.expect("leases").tasks;
+        let now = self.clock.now();
+        let endings = leased.iter().map(|task| (task.token, verdict.clone().ending(task, now))).collect();
+        let ended = self.store.finish(endings).await.expect("finishes");
+        ended.into_iter().filter(Result::is_ok).count()
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

@@ -51,6 +51,31 @@ async fn a_change_reaches_the_page_by_itself() {
 }
 
 #[tokio::test]
+async fn a_new_event_reaches_the_pages_of_its_room_by_themselves() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    ana.post("/notify/new-endpoint", &[("name", "orders")]).await;
+    let fields = [("name", "shop"), ("endpoint", "orders"), ("target", "https://example.org/hook")];
+    ana.post("/notify/new-subscription", &fields).await;
+    let pages = ["/notify/notifications", "/notify/events", "/notify/subscriptions/shop", "/notify/endpoints/orders"];
+    let mut streams = Vec::new();
+    for page in pages {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        until(&mut stream, "event: block").await;
+        streams.push(stream);
+    }
+    let sent = ana.post("/notify/endpoints/orders/try", &[("body", "{}")]).await;
+    let event = sent.location().to_owned();
+    for stream in &mut streams {
+        until(stream, &event).await;
+    }
+    let mut stream = open(&ana, &event).await.into_body().into_data_stream();
+    until(&mut stream, "\"name\":\"notifications\"").await;
+    let mut stream = open(&ana, "/notify/nowhere").await.into_body().into_data_stream();
+    until(&mut stream, "event: trouble").await;
+}
+
+#[tokio::test]
 async fn a_page_that_does_not_change_sends_a_beat_now_and_then() {
     let house = House::new().await;
     let ana = house.sign_in("ana").await;

@@ -5,4 +5,5 @@ mod forms;
 mod house;
 mod live;
 mod login;
+mod notify;
 mod pages;

@@ -3,8 +3,8 @@
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 
-use crate::bench::queue::{self, Load};
 use crate::bench::report::Report;
+use crate::bench::{notify, queue};
 use crate::output::talk;
 
 #[derive(Debug, Args)]
@@ -19,11 +19,16 @@ enum What {
     #[command(
         after_help = "Examples:\n  malla bench queue --quick\n  malla bench queue --postgres postgres://postgres@127.0.0.1/bench\n\nThe embedded store is made in a temporary directory and removed. A PostgreSQL database must be empty, and is left full."
     )]
-    Queue(Queue),
+    Queue(Stores),
+    /// Taking events in and delivering them, over HTTP
+    #[command(
+        after_help = "Examples:\n  malla bench notify --quick\n  malla bench notify --postgres postgres://postgres@127.0.0.1/bench\n\nIt starts a server of its own on loopback, with a store in a temporary directory here. A PostgreSQL database must be empty, and is left full."
+    )]
+    Notify(Stores),
 }
 
 #[derive(Debug, Args)]
-struct Queue {
+struct Stores {
     /// Measure this PostgreSQL database too: an empty one that may be thrown away
     #[arg(long, value_name = "URL")]
     postgres: Option<String>,
@@ -39,17 +44,37 @@ struct Queue {
 }
 
 pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
-    let What::Queue(queue) = command.what;
-    let load = if queue.quick { Load::QUICK } else { Load::FULL };
-    let mut report = Report::new(queue.json);
-    if !queue.no_sqlite {
+    match command.what {
+        What::Queue(stores) => queue(stores).await,
+        What::Notify(stores) => notify(stores).await,
+    }
+}
+
+async fn queue(stores: Stores) -> anyhow::Result<()> {
+    let load = if stores.quick { queue::Load::QUICK } else { queue::Load::FULL };
+    let mut report = Report::new(stores.json);
+    if !stores.no_sqlite {
         let place = tempfile::tempdir_in(".").context("cannot make a temporary directory here")?;
         talk("measuring the embedded store");
         queue::run(&format!("sqlite:{}", place.path().join("bench.db").display()), load, &mut report).await?;
     }
-    if let Some(url) = &queue.postgres {
+    if let Some(url) = &stores.postgres {
         talk("measuring PostgreSQL");
         queue::run(url, load, &mut report).await?;
+    }
+    Ok(())
+}
+
+async fn notify(stores: Stores) -> anyhow::Result<()> {
+    let load = if stores.quick { notify::Load::QUICK } else { notify::Load::FULL };
+    let mut report = Report::new(stores.json);
+    if !stores.no_sqlite {
+        talk("measuring a server on the embedded store");
+        notify::run("", load, &mut report).await?;
+    }
+    if let Some(url) = &stores.postgres {
+        talk("measuring a server on PostgreSQL");
+        notify::run(url, load, &mut report).await?;
     }
     Ok(())
 }

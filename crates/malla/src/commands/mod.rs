@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod groups;
 pub(crate) mod healthcheck;
 pub(crate) mod lanes;
+pub(crate) mod notify;
 pub(crate) mod print_config;
 pub(crate) mod tasks;
 pub(crate) mod tokens;

@@ -19,6 +19,8 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("queue.batch", 1, 10_000),
     ("queue.pending_max", 1, 1_000_000_000),
     ("queue.payload_bytes_max", 1_024, 64 << 20),
+    ("notify.concurrency", 1, 1_000_000),
+    ("notify.batch", 1, 1_000),
     ("retention.every_s", 1, 86_400),
     ("retention.tasks_days", 0, 36_500),
     ("retention.events_days", 0, 36_500),
@@ -83,9 +85,19 @@ fn in_range(key: &str, value: &Value) -> Result<(), String> {
             let filter = tracing_subscriber::EnvFilter::builder().parse(text);
             filter.map(drop).map_err(|error| format!("is not a level or filter: {error}"))
         }
+        "smtp.url" if !text.is_empty() => {
+            let mail = malla_notify::Mail::new(text, "malla@localhost");
+            mail.map(drop).map_err(|error| format!("is wrong: {error}"))
+        }
+        "smtp.from" => malla_notify::Mail::check_from(text).map(drop).map_err(|error| format!("is wrong: {error}")),
         "data" if text.is_empty() => Err("is empty: give a directory".into()),
         "store" if !(text.is_empty() || is_store(text)) => {
             Err("is not a store: give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE".into())
+        }
+        "allow_networks" => {
+            words(value).unwrap_or_default().iter().filter(|word| !word.is_empty()).try_for_each(|word| {
+                word.parse::<malla_notify::Network>().map(drop).map_err(|error| format!("holds a mistake: {error}"))
+            })
         }
         "roles" => words(value).unwrap_or_default().iter().try_for_each(|word| word.parse::<Role>().map(drop)),
         _ => Ok(()),
@@ -101,12 +113,12 @@ fn is_store(text: &str) -> bool {
 /// The value without what nobody should read over a shoulder.
 pub(super) fn masked(key: &str, value: Value) -> Value {
     match (key, value) {
-        ("store", Value::String(tag, url)) => Value::String(tag, masked_url(&url)),
+        ("store" | "smtp.url", Value::String(tag, url)) => Value::String(tag, masked_url(&url)),
         (_, value) => value,
     }
 }
 
-/// A store's URL without its password, whether it stands before the host or among the parameters.
+/// A URL of a store or mail server without its password, whether it stands before the host or among the parameters.
 pub(crate) fn masked_url(url: &str) -> String {
     let mut masked = url.to_owned();
     // A password may hold an @ or a slash that nobody escaped: the last @ ends it. Too much masked does no harm.

@@ -18,12 +18,16 @@ pub(crate) struct Config {
     pub roles: Vec<Role>,
     shutdown_grace_s: u64,
     anonymous_role: String,
+    allow_private: bool,
+    allow_networks: Vec<String>,
     pub metrics_public: bool,
     pub log: Log,
     tls: TlsFiles,
     pub http: Http,
     pub console: Console,
     pub queue: Queue,
+    pub notify: Notify,
+    smtp: Smtp,
     pub retention: Retention,
 }
 
@@ -80,6 +84,25 @@ pub(crate) struct Queue {
 }
 
 #[derive(Debug, Deserialize)]
+pub(crate) struct Notify {
+    pub concurrency: usize,
+    pub batch: usize,
+}
+
+#[derive(Deserialize)]
+struct Smtp {
+    url: String,
+    from: String,
+}
+
+/// Its address may hold a password.
+impl std::fmt::Debug for Smtp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Smtp(from {})", self.from)
+    }
+}
+
+#[derive(Debug, Deserialize)]
 pub(crate) struct Retention {
     pub every_s: u64,
     pub tasks_days: u64,
@@ -105,6 +128,19 @@ impl Config {
 
     pub(crate) fn anonymous_role(&self) -> Option<malla_access::Role> {
         self.anonymous_role.parse().ok()
+    }
+
+    /// Which addresses may be reached from here.
+    pub(crate) fn guard(&self) -> anyhow::Result<malla_notify::Guard> {
+        let networks = self.allow_networks.iter().filter(|network| !network.is_empty());
+        let networks: Result<Vec<_>, _> = networks.map(|network| network.parse()).collect();
+        Ok(malla_notify::Guard::new(self.allow_private, networks?))
+    }
+
+    /// The server that takes e-mail, if there is one.
+    pub(crate) fn mail(&self) -> anyhow::Result<Option<malla_notify::Mail>> {
+        let Smtp { url, from } = &self.smtp;
+        Ok((!url.is_empty()).then(|| malla_notify::Mail::new(url, from)).transpose()?)
     }
 
     pub(crate) fn tls(&self) -> Option<Tls<'_>> {

@@ -142,3 +142,15 @@ fn every_key_has_a_variable_of_its_own() {
         assert!(!is_setting(foreign), "{foreign}");
     }
 }
+
+#[test]
+fn the_mail_server_is_checked_and_its_password_masked() {
+    let loaded = load(sources("[smtp]\nurl = \"smtp://ana:hunter2@mail.example.org\"", &[], &[])).expect("loads");
+    assert_eq!(shown(&loaded, "smtp.url").0, "\"smtp://ana:****@mail.example.org\"");
+    assert!(loaded.config().expect("valid").mail().expect("a server").is_some());
+    assert!(!format!("{:?}", loaded.config().expect("valid")).contains("hunter2"));
+    let text = refusal("[smtp]\nurl = \"http://ana:hunter2@mail.example.org\"", &[], &[]);
+    assert!(text.contains("smtp.url") && text.contains("smtp://") && !text.contains("hunter2"), "{text}");
+    let text = refusal("[smtp]\nfrom = \"nobody\"", &[], &[]);
+    assert!(text.contains("smtp.from") && text.contains("not a sender"), "{text}");
+}

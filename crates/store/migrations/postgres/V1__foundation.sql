@@ -107,13 +107,31 @@ CREATE TABLE lane_tally (
     PRIMARY KEY (lane, kind, grp)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
+-- What came in at an endpoint, and what happened in Malla itself (kind and task). One partition a week, as tasks.
 CREATE TABLE event (
-    id   BIGINT PRIMARY KEY,
-    kind TEXT   NOT NULL,
-    grp  BIGINT,
-    task BIGINT,
-    body BYTEA  NOT NULL
-);
+    id           BIGINT   PRIMARY KEY,
+    -- NULL: one of Malla's own that has no notifications yet
+    endpoint     BIGINT,
+    grp          BIGINT,
+    kind         TEXT,
+    task         BIGINT,
+    method       TEXT,
+    query        TEXT,
+    content_type TEXT,
+    topic        TEXT,
+    -- JSON: [[name, value], …]
+    headers      TEXT,
+    -- the body: 0 as it came, 1 zstd
+    packed       SMALLINT NOT NULL DEFAULT 0,
+    -- of the body as it came
+    bytes        BIGINT   NOT NULL,
+    body         BYTEA    NOT NULL
+) PARTITION BY RANGE (id);
+ALTER TABLE event ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX event_endpoint ON event (endpoint, id) WHERE endpoint IS NOT NULL;
+CREATE INDEX event_grp ON event (grp, id) WHERE grp IS NOT NULL;
+CREATE INDEX event_own ON event (id) WHERE endpoint IS NULL;
+CREATE TABLE event_rest PARTITION OF event DEFAULT;
 
 -- Ids: the time of submission, then a number.
 CREATE SEQUENCE id_sequence;

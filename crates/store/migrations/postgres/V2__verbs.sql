@@ -324,8 +324,8 @@ BEGIN
         RETURN;
     END IF;
     IF cardinality(event_of) > 0 THEN
-        INSERT INTO event (id, kind, grp, task, body)
-        SELECT malla_id(now_ms), v.kind, v.grp, tasks[v.of], v.body
+        INSERT INTO event (id, kind, grp, task, bytes, body)
+        SELECT malla_id(now_ms), v.kind, v.grp, tasks[v.of], octet_length(v.body), v.body
         FROM unnest(event_of, event_kinds, event_grps, event_bodies) AS v (of, kind, grp, body)
         WHERE answers[v.of] = 0;
     END IF;
@@ -432,27 +432,16 @@ BEGIN
     PERFORM malla_count(lanes, kinds, grps, codes, array_fill(dest, ARRAY[cardinality(lanes)]));
 END $$;
 
--- Forgets finished tasks older than an id, one bounded step.
-CREATE FUNCTION malla_prune_tasks(before BIGINT, most INTEGER) RETURNS BIGINT LANGUAGE plpgsql
+-- Forgets those of these tasks that are finished.
+CREATE FUNCTION malla_forget_tasks(old BIGINT[]) RETURNS BIGINT LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 DECLARE
-    old BIGINT[];
     gone BIGINT;
     lanes BIGINT[];
     kinds TEXT[];
     grps BIGINT[];
     states SMALLINT[];
 BEGIN
-    -- the front of each final state in task_state
-    SELECT array_agg(id) INTO old FROM (
-        SELECT * FROM (SELECT id FROM task WHERE state = 3 AND id < before ORDER BY id LIMIT most) a
-        UNION ALL SELECT * FROM (SELECT id FROM task WHERE state = 4 AND id < before ORDER BY id LIMIT most) b
-        UNION ALL SELECT * FROM (SELECT id FROM task WHERE state = 5 AND id < before ORDER BY id LIMIT most) c
-        LIMIT most
-    ) o;
-    IF old IS NULL THEN
-        RETURN 0;
-    END IF;
     PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM task WHERE id = ANY (old))) ORDER BY id FOR NO KEY UPDATE;
     WITH dropped AS (
         DELETE FROM task WHERE id = ANY (old) AND state > 2 RETURNING lane, kind, grp, state

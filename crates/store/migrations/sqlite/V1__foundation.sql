@@ -100,13 +100,30 @@ CREATE TABLE lane_tally (
     PRIMARY KEY (lane, kind, grp)
 ) STRICT, WITHOUT ROWID;
 
+-- What came in at an endpoint, and what happened in Malla itself (kind and task). The body comes last, so that the rest
+-- is read without it.
 CREATE TABLE event (
-    id   INTEGER PRIMARY KEY,
-    kind TEXT    NOT NULL,
-    grp  INTEGER,
-    task INTEGER,
-    body BLOB    NOT NULL
+    id           INTEGER PRIMARY KEY,
+    -- NULL: one of Malla's own that has no notifications yet
+    endpoint     INTEGER,
+    grp          INTEGER,
+    kind         TEXT,
+    task         INTEGER,
+    method       TEXT,
+    query        TEXT,
+    content_type TEXT,
+    topic        TEXT,
+    -- JSON: [[name, value], …]
+    headers      TEXT,
+    -- the body: 0 as it came, 1 zstd
+    packed       INTEGER NOT NULL DEFAULT 0,
+    -- of the body as it came
+    bytes        INTEGER NOT NULL,
+    body         BLOB    NOT NULL
 ) STRICT;
+CREATE INDEX event_endpoint ON event (endpoint, id) WHERE endpoint IS NOT NULL;
+CREATE INDEX event_grp ON event (grp, id) WHERE grp IS NOT NULL;
+CREATE INDEX event_own ON event (id) WHERE endpoint IS NULL;
 
 -- Who may do what.
 

@@ -5,6 +5,7 @@ use malla_queue::{
     Act, Bulk, Entry, Error, GroupId, HISTORY_BYTES_MAX, Lane, LaneChange, LaneKey, Move, Scope, State, TaskFilter,
     TaskId, TaskSummary, UnixMs,
 };
+use tokio_postgres::Row;
 
 use super::perform::{first_answer, settle};
 use super::pool::Broken;
@@ -12,7 +13,7 @@ use super::{read, sql};
 use crate::codes::Code;
 
 /// Tasks that one step of a bulk verb looks at.
-const STEP: usize = 500;
+pub(super) const STEP: usize = 500;
 /// The server's code for an open task with a lease.
 const RUNNING: i16 = 6;
 
@@ -83,14 +84,20 @@ pub(super) async fn act_on_all(
     Ok((settle(tx, act, now, "act", bulk).await?, moved.rouse))
 }
 
-struct Moved {
-    count: u64,
+pub(super) struct Moved {
+    pub(super) count: u64,
     /// One was left where it is because another task has its dedup key.
     taken: bool,
-    rouse: Vec<String>,
+    pub(super) rouse: Vec<String>,
 }
 
-async fn move_tasks(tx: &Transaction<'_>, ids: &[i64], verb: Move, by: &str, now: UnixMs) -> Result<Moved, Broken> {
+pub(super) async fn move_tasks(
+    tx: &Transaction<'_>,
+    ids: &[i64],
+    verb: Move,
+    by: &str,
+    now: UnixMs,
+) -> Result<Moved, Broken> {
     let from: Vec<State> = State::ALL.into_iter().filter(|state| state.after(verb).is_some()).collect();
     let to = from.first().and_then(|state| state.after(verb)).expect("every verb leads somewhere");
     let code = |state: &State| if *state == State::Running { RUNNING } else { Code::of(*state) as i16 };
@@ -114,14 +121,26 @@ pub(super) async fn change_lane(
     now: UnixMs,
 ) -> Result<Roused<Lane>, Broken> {
     let tx = client.transaction().await?;
-    let row = tx.query_opt(&tx.prepare_cached(sql!("lane/lock")).await?, &[&key.as_str()]).await?;
-    let row = row
+    let row = lock_lane(&tx, key)
+        .await?
         .filter(|row| scope.sees(row.get::<_, Option<i64>>(1).map(GroupId)))
         .ok_or_else(|| Error::NotFound(format!("lane {key}")))?;
     let act = Act { group: row.get::<_, Option<i64>>(1).map(GroupId), ..act.clone() };
     if let Some(answer) = first_answer(&tx, &act, now).await? {
         return Ok((answer, Vec::new()));
     }
+    write_lane(&tx, &row, change, now).await?;
+    let lane = read::lane(&tx, scope, key).await?;
+    Ok((settle(tx, &act, now, "lane", lane).await?, vec![key.room().to_owned()]))
+}
+
+/// The lane as it is, behind its lock; its number comes first.
+pub(super) async fn lock_lane(tx: &Transaction<'_>, key: &LaneKey) -> Result<Option<Row>, Broken> {
+    Ok(tx.query_opt(&tx.prepare_cached(sql!("lane/lock")).await?, &[&key.as_str()]).await?)
+}
+
+/// Writes the change and the lane's new place in the line.
+pub(super) async fn write_lane(tx: &Transaction<'_>, row: &Row, change: LaneChange, now: UnixMs) -> Result<(), Broken> {
     let (id, gap_ms): (i64, i64) = (row.get(0), row.get(4));
     let paused = change.paused.unwrap_or_else(|| row.get(2));
     let ceiling = change.ceiling.map_or_else(|| row.get(3), i64::from);
@@ -129,6 +148,5 @@ pub(super) async fn change_lane(
     let next_start_at = crate::place::regapped(row.get(6), gap_ms, new_gap_ms, now.0);
     let statement = tx.prepare_cached(sql!("lane/change")).await?;
     tx.execute(&statement, &[&id, &paused, &ceiling, &new_gap_ms, &next_start_at, &now.0]).await?;
-    let lane = read::lane(&tx, scope, key).await?;
-    Ok((settle(tx, &act, now, "lane", lane).await?, vec![key.room().to_owned()]))
+    Ok(())
 }

@@ -4,13 +4,22 @@ mod access;
 mod access_people;
 mod access_secrets;
 mod act;
+mod alerts;
 mod batch;
 mod finish;
 mod lease;
+mod notify;
+mod notify_accept;
+mod notify_endpoints;
+mod notify_events;
+mod notify_search;
+mod notify_subscriptions;
 mod partitions;
 mod perform;
 mod pool;
+mod prune;
 mod read;
+mod statistics;
 mod submit;
 mod wake;
 
@@ -19,6 +28,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Object, Pool};
+use malla_notify::Accepted;
 use malla_queue::{
     Act, Arrivals, Bulk, Clock, Ending, Error, KindCounts, Lane, LaneChange, LaneFilter, LaneKey, LanePage,
     LeaseRequest, LeaseToken, Leases, Limits, Move, NewTask, Queue, Result, Retention, Room, Scope, Submitted,
@@ -29,9 +39,12 @@ use tokio_postgres::Config;
 use crate::arrivals::Signals;
 use crate::causes::causes;
 use crate::crashing::point;
+use crate::packing::Incoming;
 use crate::{checks, verifying};
 use batch::Batcher;
+use notify_accept::accept_batch;
 use pool::{Broken, broken, connection, with_retries};
+use prune::Pruner;
 use submit::Columns;
 use wake::Nudger;
 
@@ -58,6 +71,8 @@ pub struct Postgres {
     nudger: Arc<Nudger>,
     submits: Batcher<NewTask, Submitted>,
     finishes: Batcher<(LeaseToken, Ending), Result<()>>,
+    accepts: Batcher<Arc<Incoming>, Result<Accepted>>,
+    pruner: Pruner,
     clock: Arc<dyn Clock>,
     limits: Limits,
 }
@@ -84,7 +99,11 @@ impl Postgres {
             let (pool, clock, nudger) = (pool.clone(), clock.clone(), nudger.clone());
             Batcher::start(move |endings| finish_batch(pool.clone(), clock.clone(), nudger.clone(), endings))
         };
-        Arc::new(Self { pool, signals, nudger, submits, finishes, clock, limits })
+        let accepts = {
+            let (pool, clock, nudger, limit) = (pool.clone(), clock.clone(), nudger.clone(), limits.pending_max);
+            Batcher::start(move |events| accept_batch(pool.clone(), clock.clone(), nudger.clone(), limit, events))
+        };
+        Arc::new(Self { pool, signals, nudger, submits, finishes, accepts, pruner: Pruner::default(), clock, limits })
     }
 
     /// Keeps `clock` in step with the server's, so that all nodes agree on when a lease ends.
@@ -237,7 +256,7 @@ impl Queue for Postgres {
     }
 
     async fn prune(&self, retention: Retention) -> Result<u64> {
-        Ok(verb!(self, "prune", |client, now| prune(&mut client, retention, now)))
+        Ok(verb!(self, "prune", |client, now| self.pruner.prune(&mut client, retention, now)))
     }
 
     async fn act_on(&self, scope: &Scope, task: TaskId, verb: Move, act: Act) -> Result<TaskSummary> {
@@ -311,32 +330,6 @@ impl Queue for Postgres {
         let standby: bool = row.map_err(|error| broken(&error))?.get(0);
         if standby { Err(Error::Unavailable("PostgreSQL is a standby and takes no writes".into())) } else { Ok(()) }
     }
-}
-
-async fn prune(client: &mut Object, retention: Retention, now: UnixMs) -> Result<u64, Broken> {
-    let before = |age| TaskId::first_at(now.minus(age)).0;
-    let (tasks, unused) = (before(retention.tasks), now.minus(retention.tasks).0);
-    let most = i64::try_from(retention.step).unwrap_or(i64::MAX);
-    let step = i32::try_from(retention.step).unwrap_or(i32::MAX);
-    let mut gone: i64 = 0;
-    for (statement, edge) in [(sql!("prune/lanes"), unused), (sql!("prune/tasks"), tasks)] {
-        gone += client.query_one(&client.prepare_cached(statement).await?, &[&edge, &step]).await?.get::<_, i64>(0);
-    }
-    let mut gone = u64::try_from(gone).unwrap_or(0);
-    for (statement, edge) in [
-        (sql!("prune/events"), before(retention.events)),
-        (sql!("prune/audit"), before(retention.audit)),
-        (sql!("prune/once"), now.0),
-        (sql!("prune/sessions"), now.0),
-    ] {
-        gone += client.execute(&client.prepare_cached(statement).await?, &[&edge, &most]).await?;
-    }
-    point("prune", "inside");
-    if gone == 0 {
-        partitions::make_ahead(client, now).await?;
-        partitions::drop_empty(client, tasks).await?;
-    }
-    Ok(gone)
 }
 
 /// Several questions about one moment.

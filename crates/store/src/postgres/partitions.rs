@@ -1,4 +1,4 @@
-//! The weekly partitions of the task table: made ahead of time, dropped when nothing is left in them.
+//! The weekly partitions of the tables of tasks and events: made ahead of time, dropped when nothing is left in them.
 
 use deadpool_postgres::Object;
 use malla_queue::{TaskId, UnixMs};
@@ -14,36 +14,42 @@ fn first_id(week: i64) -> i64 {
     TaskId::first_at(UnixMs(week * WEEK_MS)).0
 }
 
-fn name(week: i64) -> String {
-    format!("task_w{week}")
+/// Each with what its partitions are made with.
+const TABLES: [(&str, &str); 2] = [("task", "WITH (fillfactor = 80)"), ("event", "")];
+
+fn name(table: &str, week: i64) -> String {
+    format!("{table}_w{week}")
 }
 
 /// Makes the partitions for this week and the next ones.
 pub(super) async fn make_ahead(client: &Object, now: UnixMs) -> Result<(), Broken> {
     let there = list(client).await?;
     let this_week = now.0.div_euclid(WEEK_MS);
-    for week in this_week..=this_week + AHEAD {
-        if there.contains(&name(week)) {
-            continue;
-        }
-        let (from, to) = (first_id(week), first_id(week + 1));
-        let make = format!(
-            "CREATE TABLE IF NOT EXISTS {} PARTITION OF task FOR VALUES FROM ({from}) TO ({to}) WITH (fillfactor = 80)",
-            name(week)
-        );
-        // Another node may be faster, or tasks of that week lie in the rest already: both are fine.
-        if let Err(error) = client.batch_execute(&make).await {
-            tracing::debug!(%error, week, "no partition made");
+    for (table, options) in TABLES {
+        for week in this_week..=this_week + AHEAD {
+            let name = name(table, week);
+            if there.contains(&name) {
+                continue;
+            }
+            let (from, to) = (first_id(week), first_id(week + 1));
+            let make = format!(
+                "CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to}) {options}"
+            );
+            // Another node may be faster, or rows of that week lie in the rest already: both are fine.
+            if let Err(error) = client.batch_execute(&make).await {
+                tracing::debug!(%error, name, "no partition made");
+            }
         }
     }
     Ok(())
 }
 
-/// Drops partitions that end before the id `before` and are empty. Nobody waits for it: if one is in use, it stays.
-pub(super) async fn drop_empty(client: &Object, before: i64) -> Result<(), Broken> {
+/// Drops partitions that end before these ids and are empty. Nobody waits for it: if one is in use, it stays.
+pub(super) async fn drop_empty(client: &Object, tasks_before: i64, events_before: i64) -> Result<(), Broken> {
     for partition in list(client).await? {
-        let Some(week) = partition.strip_prefix("task_w").and_then(|week| week.parse::<i64>().ok()) else { continue };
-        if first_id(week + 1) > before {
+        let Some((table, week)) = partition.split_once("_w") else { continue };
+        let Ok(week) = week.parse::<i64>() else { continue };
+        if first_id(week + 1) > if table == "task" { tasks_before } else { events_before } {
             continue;
         }
         let empty = client.query_opt(&format!("SELECT 1 FROM {partition} LIMIT 1"), &[]).await?.is_none();

@@ -20,18 +20,38 @@ pub(super) async fn tasks(
     below: Option<TaskId>,
     limit: usize,
 ) -> Result<TaskPage, Broken> {
+    tasks_of_lanes(client, filter, None, below, limit).await
+}
+
+/// As [`tasks`], but only those of some lanes.
+pub(super) async fn tasks_of_lanes(
+    client: &impl GenericClient,
+    filter: &TaskFilter,
+    lanes: Option<&[i64]>,
+    below: Option<TaskId>,
+    limit: usize,
+) -> Result<TaskPage, Broken> {
+    let builder = || Builder::new('$').among_lanes(lanes.map(<[i64]>::to_vec));
     let empty = TaskPage { tasks: Vec::new(), next: None };
-    let Some(statement) = Builder::new('$').tasks(filter, below, limit) else { return Ok(empty) };
+    let Some(statement) = builder().tasks(filter, below, limit) else { return Ok(empty) };
     let tasks: Vec<_> = query(client, &statement).await?.iter().map(read_summary).collect();
-    let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
-    let next = if tasks.len() >= limit {
-        next_page(&ids, limit, 0, None)
-    } else {
-        let statement = Builder::new('$').frontier(filter, below).expect("it was made for the page already");
-        let rows = query(client, &statement).await?;
-        rows.first().and_then(|row| next_page(&ids, limit, row.get(0), row.get(1)))
-    };
+    let last = tasks.last().map(|task| task.id.0);
+    let full = tasks.len() >= limit;
+    let frontier = if full { None } else { builder().frontier(filter, below) };
+    let next = next_of(client, last, full, frontier).await?.map(TaskId);
     Ok(TaskPage { tasks, next })
+}
+
+/// Where the page after one that ends at `last` begins.
+pub(super) async fn next_of(
+    client: &impl GenericClient,
+    last: Option<i64>,
+    full: bool,
+    frontier: Option<Statement>,
+) -> Result<Option<i64>, Broken> {
+    let Some(frontier) = frontier else { return Ok(next_page(last, full, false, None)) };
+    let rows = query(client, &frontier).await?;
+    Ok(rows.first().and_then(|row| next_page(last, full, row.get(0), row.get(1))))
 }
 
 pub(super) async fn summary(client: &impl GenericClient, id: TaskId) -> Result<Option<TaskSummary>, Broken> {
@@ -54,7 +74,7 @@ pub(super) async fn task(client: &impl GenericClient, scope: &Scope, id: TaskId)
     })
 }
 
-fn read_summary(row: &Row) -> TaskSummary {
+pub(super) fn read_summary(row: &Row) -> TaskSummary {
     let holder: Option<String> = row.get(10);
     let code = Code::read(i64::from(row.get::<_, i16>(4)));
     let waits = matches!(code, Code::Open | Code::Paused | Code::Notified);
@@ -125,14 +145,16 @@ pub(super) async fn counts(client: &impl GenericClient, scope: &Scope) -> Result
 }
 
 pub(super) async fn query(client: &impl GenericClient, statement: &Statement) -> Result<Vec<Row>, Broken> {
-    let params: Vec<&(dyn ToSql + Sync)> = statement
-        .params
-        .iter()
-        .map(|param| match param {
-            Param::Int(value) => value as &(dyn ToSql + Sync),
-            Param::Text(value) => value as &(dyn ToSql + Sync),
-        })
-        .collect();
     let prepared = client.prepare_cached(&statement.sql).await?;
-    Ok(client.query(&prepared, &params).await?)
+    Ok(client.query(&prepared, &params(statement)).await?)
+}
+
+pub(super) fn params(statement: &Statement) -> Vec<&(dyn ToSql + Sync)> {
+    let params = statement.params.iter();
+    let params = params.map(|param| match param {
+        Param::Int(value) => value as &(dyn ToSql + Sync),
+        Param::Text(value) => value as &(dyn ToSql + Sync),
+        Param::Ints(values) => values as &(dyn ToSql + Sync),
+    });
+    params.collect()
 }

@@ -101,7 +101,7 @@ impl<'t> Columns<'t> {
 }
 
 /// The server's own word for "too many wait", with the number.
-fn full(error: &tokio_postgres::Error, limit: Option<u64>) -> Option<Error> {
+pub(super) fn full(error: &tokio_postgres::Error, limit: Option<u64>) -> Option<Error> {
     let db = error.as_db_error().filter(|db| *db.code() == SqlState::from_code("MA001"))?;
     Some(Error::Full { waiting: db.message().parse().ok()?, limit: limit? })
 }

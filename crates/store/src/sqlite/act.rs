@@ -14,7 +14,7 @@ use super::{read, sql};
 use crate::codes::Code;
 
 /// Tasks that one step of a bulk verb looks at.
-const STEP: usize = 500;
+pub(super) const STEP: usize = 500;
 
 /// A task as the verbs need it.
 struct Found {
@@ -58,22 +58,28 @@ pub(super) fn act_on_all(
     tx.perform(act, |tx| {
         let Some(filter) = filter.narrowed_to(verb) else { return Ok(Bulk::default()) };
         let page = read::tasks(tx.conn, &filter, below, STEP)?;
-        let mut lanes = Lanes::default();
-        let mut rooms = BTreeMap::new();
-        let mut changed = 0;
-        for summary in page.tasks {
-            let Some(found) = find(tx, summary.id)? else { continue };
-            let Some(to) = found.state.after(verb) else { continue };
-            rooms.insert(found.ended.lane.0, found.ended.room.clone());
-            match move_task(tx, found, verb, to, &act.actor, &mut lanes) {
-                Ok(()) => changed += 1,
-                Err(Error::Taken(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        lanes.settle(tx, |lane| rooms.get(&lane).cloned())?;
-        Ok(Bulk { changed, next: page.next })
+        let ids: Vec<_> = page.tasks.iter().map(|task| task.id).collect();
+        Ok(Bulk { changed: move_each(tx, &ids, verb, &act.actor)?, next: page.next })
     })
+}
+
+/// The verb on each of these that can take it. Returns how many did.
+pub(super) fn move_each(tx: &mut Tx<'_>, ids: &[TaskId], verb: Move, by: &str) -> Result<u64> {
+    let mut lanes = Lanes::default();
+    let mut rooms = BTreeMap::new();
+    let mut changed = 0;
+    for id in ids {
+        let Some(found) = find(tx, *id)? else { continue };
+        let Some(to) = found.state.after(verb) else { continue };
+        rooms.insert(found.ended.lane.0, found.ended.room.clone());
+        match move_task(tx, found, verb, to, by, &mut lanes) {
+            Ok(()) => changed += 1,
+            Err(Error::Taken(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    lanes.settle(tx, |lane| rooms.get(&lane).cloned())?;
+    Ok(changed)
 }
 
 fn find(tx: &Tx<'_>, id: TaskId) -> Result<Option<Found>> {

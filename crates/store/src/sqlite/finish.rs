@@ -43,7 +43,7 @@ impl Lanes {
             if state.ready_at.is_none()
                 && let Some(room) = room_of(lane)
             {
-                tx.rouse(&room);
+                tx.reopen(&room);
             }
         }
         Ok(())

@@ -7,8 +7,15 @@ use super::tx::Tx;
 use super::{read, sql};
 use crate::place::{LaneState, regapped};
 
-pub(super) fn change(tx: &mut Tx<'_>, scope: &Scope, key: &LaneKey, change: LaneChange, act: &Act) -> Result<Lane> {
-    let found = tx.one(sql!("lane/find"), (key.as_str(),), |row| {
+pub(super) struct Found {
+    pub(super) id: i64,
+    group: Option<GroupId>,
+    gap_ms: i64,
+    state: LaneState,
+}
+
+pub(super) fn find(tx: &Tx<'_>, key: &LaneKey) -> Result<Option<Found>> {
+    tx.one(sql!("lane/find"), (key.as_str(),), |row| {
         let state = LaneState {
             paused: row.get(2)?,
             ceiling: row.get(3)?,
@@ -16,18 +23,27 @@ pub(super) fn change(tx: &mut Tx<'_>, scope: &Scope, key: &LaneKey, change: Lane
             next_start_at: row.get(6)?,
             ready_at: None,
         };
-        Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?.map(GroupId), row.get::<_, i64>(4)?, state))
-    })?;
-    let (lane, group, gap_ms, mut state) =
-        found.filter(|(_, group, ..)| scope.sees(*group)).ok_or_else(|| Error::NotFound(format!("lane {key}")))?;
-    let act = Act { group, ..act.clone() };
+        Ok(Found { id: row.get(0)?, group: row.get::<_, Option<i64>>(1)?.map(GroupId), gap_ms: row.get(4)?, state })
+    })
+}
+
+/// Writes the change and the lane's new place in the line.
+pub(super) fn write(tx: &mut Tx<'_>, found: Found, change: LaneChange) -> Result<()> {
+    let Found { id, gap_ms, mut state, .. } = found;
+    state.paused = change.paused.unwrap_or(state.paused);
+    state.ceiling = change.ceiling.map_or(state.ceiling, i64::from);
+    let new_gap_ms = change.gap_ms.map_or(gap_ms, |gap| i64::try_from(gap).unwrap_or(i64::MAX));
+    state.next_start_at = regapped(state.next_start_at, gap_ms, new_gap_ms, tx.now.0);
+    tx.run(sql!("lane/change"), (id, state.paused, state.ceiling, new_gap_ms, state.next_start_at))?;
+    write_lane(tx, id, &state, tx.now.0)
+}
+
+pub(super) fn change(tx: &mut Tx<'_>, scope: &Scope, key: &LaneKey, change: LaneChange, act: &Act) -> Result<Lane> {
+    let found = find(tx, key)?.filter(|found| scope.sees(found.group));
+    let found = found.ok_or_else(|| Error::NotFound(format!("lane {key}")))?;
+    let act = Act { group: found.group, ..act.clone() };
     tx.perform(&act, |tx| {
-        state.paused = change.paused.unwrap_or(state.paused);
-        state.ceiling = change.ceiling.map_or(state.ceiling, i64::from);
-        let new_gap_ms = change.gap_ms.map_or(gap_ms, |gap| i64::try_from(gap).unwrap_or(i64::MAX));
-        state.next_start_at = regapped(state.next_start_at, gap_ms, new_gap_ms, tx.now.0);
-        tx.run(sql!("lane/change"), (lane, state.paused, state.ceiling, new_gap_ms, state.next_start_at))?;
-        write_lane(tx, lane, &state, tx.now.0)?;
+        write(tx, found, change)?;
         tx.rouse(key.room());
         read::lane(tx.conn, scope, key)
     })

@@ -10,20 +10,41 @@ use super::{broken, many, sql};
 use crate::codes::{Code, read_retry};
 use crate::counting::{Counter, HeldByLane, Running};
 use crate::listing::{Builder, Param, Statement, next_page};
+use crate::notify_rows::to_json;
 
 pub(super) fn tasks(conn: &Connection, filter: &TaskFilter, below: Option<TaskId>, limit: usize) -> Result<TaskPage> {
+    tasks_of_lanes(conn, filter, None, below, limit)
+}
+
+/// As [`tasks`], but only those of some lanes.
+pub(super) fn tasks_of_lanes(
+    conn: &Connection,
+    filter: &TaskFilter,
+    lanes: Option<&[i64]>,
+    below: Option<TaskId>,
+    limit: usize,
+) -> Result<TaskPage> {
+    let builder = || Builder::new('?').among_lanes(lanes.map(<[i64]>::to_vec));
     let empty = TaskPage { tasks: Vec::new(), next: None };
-    let Some(statement) = Builder::new('?').tasks(filter, below, limit) else { return Ok(empty) };
+    let Some(statement) = builder().tasks(filter, below, limit) else { return Ok(empty) };
     let tasks = query(conn, statement, read_summary)?;
-    let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
-    let next = if tasks.len() >= limit {
-        next_page(&ids, limit, 0, None)
-    } else {
-        let statement = Builder::new('?').frontier(filter, below).expect("it was made for the page already");
-        let frontier = query(conn, statement, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        frontier.first().and_then(|(count, last)| next_page(&ids, limit, *count, *last))
-    };
+    let last = tasks.last().map(|task| task.id.0);
+    let full = tasks.len() >= limit;
+    let frontier = if full { None } else { builder().frontier(filter, below) };
+    let next = next_of(conn, last, full, frontier)?.map(TaskId);
     Ok(TaskPage { tasks, next })
+}
+
+/// Where the page after one that ends at `last` begins.
+pub(super) fn next_of(
+    conn: &Connection,
+    last: Option<i64>,
+    full: bool,
+    frontier: Option<Statement>,
+) -> Result<Option<i64>> {
+    let Some(frontier) = frontier else { return Ok(next_page(last, full, false, None)) };
+    let found = query(conn, frontier, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.first().and_then(|(cut, candidate)| next_page(last, full, *cut, *candidate)))
 }
 
 pub(super) fn summary(conn: &Connection, id: TaskId) -> Result<Option<TaskSummary>> {
@@ -47,7 +68,7 @@ pub(super) fn task(conn: &Connection, scope: &Scope, id: TaskId) -> Result<Task>
     Ok(Task { summary, retry: read_retry(retry.as_deref())?, dedup, payload, result, history: read_history(&history) })
 }
 
-fn read_summary(row: &Row<'_>) -> rusqlite::Result<TaskSummary> {
+pub(super) fn read_summary(row: &Row<'_>) -> rusqlite::Result<TaskSummary> {
     let holder: Option<String> = row.get(10)?;
     let code = Code::read(row.get(4)?);
     let waits = matches!(code, Code::Open | Code::Paused | Code::Notified);
@@ -120,6 +141,7 @@ pub(super) fn query<T>(
     let params = params_from_iter(statement.params.into_iter().map(|param| match param {
         Param::Int(value) => Value::Integer(value),
         Param::Text(value) => Value::Text(value),
+        Param::Ints(values) => Value::Text(to_json(&values)),
     }));
     many(conn, &statement.sql, params, read)
 }

@@ -1,9 +1,10 @@
 //! The second half of a commit: a thread that makes the log safe against a power cut and then answers. The writer
-//! works on the next group meanwhile, and one sync serves all groups that have gathered.
+//! works on the next group meanwhile.
 //!
 //! SQLite itself syncs the log before it copies it into the file (`synchronous = NORMAL`), so all that is left to do
 //! for `FULL` is to sync the log after a commit. The log has no locks on it: to open it twice is safe.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,33 +15,40 @@ use std::thread::JoinHandle;
 use malla_queue::{Error, Result};
 
 use super::writer::Job;
+use crate::arrivals::Signals;
 use crate::crashing::point;
 
 /// Groups that wait for a sync: none. The writer works on one while another is synced, then waits, so that groups are
 /// large when a sync is slow.
 const GROUPS_WAITING: usize = 0;
 
+/// Verbs that are committed, and the rooms to rouse when they are safe: nobody works on what may yet be lost.
+pub(super) struct Synced {
+    pub(super) jobs: Vec<Box<dyn Job>>,
+    pub(super) roused: HashSet<String>,
+}
+
 pub(super) struct Syncer {
-    queue: SyncSender<Vec<Box<dyn Job>>>,
+    queue: SyncSender<Synced>,
     thread: JoinHandle<()>,
     failed: Arc<AtomicBool>,
 }
 
 impl Syncer {
     /// `log` is the path of the log, which need not exist yet.
-    pub(super) fn start(log: PathBuf) -> Result<Self> {
+    pub(super) fn start(log: PathBuf, signals: Arc<Signals>) -> Result<Self> {
         let (queue, groups) = sync_channel(GROUPS_WAITING);
         let failed = Arc::new(AtomicBool::new(false));
         let flag = failed.clone();
         let thread = std::thread::Builder::new()
             .name("malla-syncer".into())
-            .spawn(move || run(&log, &groups, &flag))
+            .spawn(move || run(&log, &groups, &signals, &flag))
             .map_err(|error| Error::Internal(format!("cannot start the syncer: {error}")))?;
         Ok(Self { queue, thread, failed })
     }
 
     /// Answers these committed verbs once they are safe.
-    pub(super) fn answer_when_safe(&self, group: Vec<Box<dyn Job>>) {
+    pub(super) fn answer_when_safe(&self, group: Synced) {
         // The thread ends only after this sender.
         let _ = self.queue.send(group);
     }
@@ -60,10 +68,9 @@ fn lost() -> Error {
     Error::Unavailable("the disk did not keep what was written: check it, then restart".into())
 }
 
-fn run(log: &PathBuf, groups: &Receiver<Vec<Box<dyn Job>>>, failed: &AtomicBool) {
+fn run(log: &PathBuf, groups: &Receiver<Synced>, signals: &Signals, failed: &AtomicBool) {
     let mut file = None;
-    while let Ok(mut jobs) = groups.recv() {
-        groups.try_iter().for_each(|group| jobs.extend(group));
+    while let Ok(Synced { jobs, roused }) = groups.recv() {
         let outcome = sync(&mut file, log).map_err(|error| {
             tracing::error!(%error, "cannot sync {}: no more writes until a restart", log.display());
             failed.store(true, Ordering::Release);
@@ -75,6 +82,7 @@ fn run(log: &PathBuf, groups: &Receiver<Vec<Box<dyn Job>>>, failed: &AtomicBool)
             }
             job.answer(&outcome);
         }
+        roused.iter().for_each(|room| signals.rouse(room));
     }
 }
 

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::routes::Routes;
 use super::{broken, run, sql};
 use crate::codes::{CODES, Code};
 
@@ -23,6 +24,9 @@ pub(super) struct Memory {
     lanes: FxHashMap<String, LaneId>,
     /// Places in the line, of lanes that have one: most submissions find their lane in its place already.
     places: FxHashMap<LaneId, i64>,
+    routes: Routes,
+    /// How far the last step of forgetting has looked through each final state; 0: to the end.
+    pruned_to: [i64; CODES],
 }
 
 impl Memory {
@@ -35,6 +39,8 @@ impl Memory {
             open: conn.query_row(sql!("tally/open"), (), |row| row.get(0))?,
             lanes: FxHashMap::default(),
             places: FxHashMap::default(),
+            routes: Routes::default(),
+            pruned_to: [0; CODES],
         })
     }
 }
@@ -48,32 +54,47 @@ pub(super) struct Tx<'c> {
     memory: &'c mut Memory,
     deltas: Vec<Delta>,
     roused: Vec<String>,
+    reopened: Vec<String>,
+}
+
+/// The rooms to rouse after a commit.
+#[derive(Default)]
+pub(super) struct Roused {
+    pub(super) when_safe: HashSet<String>,
+    pub(super) at_once: HashSet<String>,
 }
 
 /// A state to go back to when a verb fails.
 pub(super) struct Mark {
     deltas: usize,
     roused: usize,
+    reopened: usize,
     open: i64,
 }
 
 impl<'c> Tx<'c> {
     pub(super) fn new(conn: &'c Connection, now: UnixMs, memory: &'c mut Memory) -> Self {
-        Self { conn, now, memory, deltas: Vec::new(), roused: Vec::new() }
+        Self { conn, now, memory, deltas: Vec::new(), roused: Vec::new(), reopened: Vec::new() }
     }
 
     pub(super) fn mark(&self) -> Mark {
-        Mark { deltas: self.deltas.len(), roused: self.roused.len(), open: self.memory.open }
+        Mark {
+            deltas: self.deltas.len(),
+            roused: self.roused.len(),
+            reopened: self.reopened.len(),
+            open: self.memory.open,
+        }
     }
 
     pub(super) fn undo_to(&mut self, mark: Mark) {
         self.deltas.truncate(mark.deltas);
         self.roused.truncate(mark.roused);
+        self.reopened.truncate(mark.reopened);
         self.memory.open = mark.open;
     }
 
-    /// Writes the counters and says which rooms to rouse after the commit.
-    pub(super) fn settle(self) -> Result<HashSet<String>> {
+    /// Writes the counters and says which rooms to rouse.
+    pub(super) fn settle(self) -> Result<Roused> {
         let mut lanes: FxHashMap<(LaneId, Arc<str>, i64), [i64; CODES]> = FxHashMap::default();
         let mut kinds: FxHashMap<(Arc<str>, i64), [i64; CODES]> = FxHashMap::default();
         for ((lane, kind, group), changes) in self.deltas {
@@ -90,7 +111,7 @@ impl<'c> Tx<'c> {
                 run(self.conn, sql!("tally/add"), (&*kind, group, a, b, c, d, e, f)).map_err(broken)?;
             }
         }
-        Ok(self.roused.into_iter().collect())
+        Ok(Roused { when_safe: self.roused.into_iter().collect(), at_once: self.reopened.into_iter().collect() })
     }
 
     /// The next id: later than all before it, and telling the time.
@@ -131,9 +152,22 @@ impl<'c> Tx<'c> {
         self.deltas.iter().any(|((changed, ..), _)| *changed == lane)
     }
 
+    /// By how much the lane's counter has changed since it was written.
+    pub(super) fn unwritten(&self, lane: LaneId, code: Code) -> i64 {
+        self.deltas.iter().filter(|((changed, ..), _)| *changed == lane).map(|(_, by)| by[code as usize]).sum()
+    }
+
+    /// Something new may be done in the room: told when it is safe, for nobody shall work on what may yet be lost.
     pub(super) fn rouse(&mut self, room: &str) {
         if self.roused.last().is_none_or(|last| last != room) {
             self.roused.push(room.to_owned());
+        }
+    }
+
+    /// A lane of the room has a place free for what waits already: told at once.
+    pub(super) fn reopen(&mut self, room: &str) {
+        if self.reopened.last().is_none_or(|last| last != room) {
+            self.reopened.push(room.to_owned());
         }
     }
 
@@ -151,6 +185,18 @@ impl<'c> Tx<'c> {
     pub(super) fn forget_lanes(&mut self) {
         self.memory.lanes.clear();
         self.memory.places.clear();
+    }
+
+    pub(super) fn pruned_to(&self, code: Code) -> i64 {
+        self.memory.pruned_to[code as usize]
+    }
+
+    pub(super) fn set_pruned_to(&mut self, code: Code, id: i64) {
+        self.memory.pruned_to[code as usize] = id;
+    }
+
+    pub(super) fn routes(&mut self) -> &mut Routes {
+        &mut self.memory.routes
     }
 
     pub(super) fn known_place(&self, lane: LaneId) -> Option<i64> {

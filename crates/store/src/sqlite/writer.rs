@@ -1,6 +1,7 @@
 //! The one writer: a thread that groups waiting verbs into one transaction (group commit). A sync of the disk costs
 //! milliseconds, so one serves as many callers as have gathered, and each is answered only after it (by the syncer).
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use malla_queue::{Clock, Error, Result};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::syncer::Syncer;
+use super::routes::Routes;
+use super::syncer::{Synced, Syncer};
 use super::tx::{Memory, Tx};
 use super::{broken, run};
 use crate::arrivals::Signals;
@@ -52,12 +54,12 @@ impl Writer {
         clock: Arc<dyn Clock>,
         signals: Arc<Signals>,
     ) -> Result<(Self, JoinHandle<()>)> {
-        let syncer = Syncer::start(log)?;
+        let syncer = Syncer::start(log, signals.clone())?;
         let memory = Memory::load(&conn).map_err(broken)?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("malla-writer".into())
-            .spawn(move || Loop { conn, clock, signals, memory }.run(jobs, syncer))
+            .spawn(move || Loop { conn, clock, signals, memory, roused: HashSet::new() }.run(jobs, syncer))
             .map_err(|error| Error::Internal(format!("cannot start the writer: {error}")))?;
         Ok((Self { queue }, thread))
     }
@@ -134,6 +136,8 @@ struct Loop {
     clock: Arc<dyn Clock>,
     signals: Arc<Signals>,
     memory: Memory,
+    /// Rooms in which the last group made something ready, to be told when it is safe.
+    roused: HashSet<String>,
 }
 
 impl Loop {
@@ -152,8 +156,11 @@ impl Loop {
                 point(job.name(), "after");
                 job.answer(&outcome);
             }
-            if !to_sync.is_empty() {
-                syncer.answer_when_safe(to_sync);
+            let roused = std::mem::take(&mut self.roused);
+            if to_sync.is_empty() {
+                roused.iter().for_each(|room| self.signals.rouse(room));
+            } else {
+                syncer.answer_when_safe(Synced { jobs: to_sync, roused });
             }
         }
         syncer.finish();
@@ -201,6 +208,7 @@ impl Loop {
                     run(&self.conn, "ROLLBACK TO verb", ()).map_err(broken)?;
                     // Some may have been made by the undone verb.
                     tx.forget_lanes();
+                    *tx.routes() = Routes::default();
                 } else if self.conn.total_changes() != changes {
                     return Ok(false);
                 }
@@ -212,7 +220,8 @@ impl Loop {
         }
         let roused = tx.settle()?;
         run(&self.conn, "COMMIT", ()).map_err(broken)?;
-        roused.iter().for_each(|room| self.signals.rouse(room));
+        roused.at_once.iter().for_each(|room| self.signals.rouse(room));
+        self.roused = roused.when_safe;
         Ok(true)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::Access;
+use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{
     Act, Clock, Ending, Failure, Holder, Kind, LaneKey, LaneSettings, LeaseRequest, Leased, Limits, ManualClock,
     NewTask, Outcome, Queue, Result, RetryDelays, Room, Scope, State, TaskFilter, TaskId, UnixMs, Verdict,
@@ -17,6 +18,9 @@ pub(crate) const LEASE: Duration = Duration::from_secs(30);
 pub(crate) struct House {
     pub(crate) queue: Arc<dyn Queue>,
     pub(crate) access: Arc<dyn Access>,
+    pub(crate) notify: Arc<dyn Notify>,
+    pub(crate) statistics: Arc<dyn Statistics>,
+    pub(crate) alerts: Arc<dyn Alerts>,
     pub(crate) clock: Arc<ManualClock>,
     /// Where an embedded store lies; it goes with the house. A database goes with its server.
     _directory: Option<tempfile::TempDir>,
@@ -26,18 +30,33 @@ pub(crate) fn small_limits() -> Limits {
     Limits { pending_max: 10_000, ..Limits::default() }
 }
 
+fn house<S>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House
+where
+    S: Queue + Access + Notify + Statistics + Alerts,
+{
+    House {
+        queue: store.clone(),
+        access: store.clone(),
+        notify: store.clone(),
+        statistics: store.clone(),
+        alerts: store,
+        clock,
+        _directory: directory,
+    }
+}
+
 pub(crate) async fn sqlite() -> House {
     let directory = tempfile::tempdir().expect("a directory");
     let clock = Arc::new(ManualClock::at(START));
     let store = Sqlite::open(&directory.path().join("malla.db"), clock.clone(), small_limits()).await.expect("opens");
-    House { queue: store.clone(), access: store, clock, _directory: Some(directory) }
+    house(store, clock, Some(directory))
 }
 
 pub(crate) async fn postgres() -> House {
     let url = fresh_database().await;
     let clock = Arc::new(ManualClock::at(START));
     let store = Postgres::open(&url, clock.clone(), small_limits()).await.expect("opens");
-    House { queue: store.clone(), access: store, clock, _directory: None }
+    house(store, clock, None)
 }
 
 /// The URL of a new database. The throw-away server takes it along when it ends.
@@ -106,12 +125,16 @@ impl House {
     }
 
     pub(crate) async fn lease(&self, limit: usize) -> Vec<Leased> {
-        self.lease_as("worker", limit).await
+        self.lease_from("drill", "worker", limit).await
     }
 
     pub(crate) async fn lease_as(&self, holder: &str, limit: usize) -> Vec<Leased> {
+        self.lease_from("drill", holder, limit).await
+    }
+
+    pub(crate) async fn lease_from(&self, room: &str, holder: &str, limit: usize) -> Vec<Leased> {
         let request = LeaseRequest {
-            rooms: vec![Room::new("drill").expect("a room")],
+            rooms: vec![Room::new(room).expect("a room")],
             limit,
             holder: Holder::Member(holder.into()),
             lease_for: LEASE,

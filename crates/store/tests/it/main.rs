@@ -6,4 +6,5 @@
 
 mod conformance;
 mod harness;
+mod harness_notify;
 mod model;

@@ -7,6 +7,7 @@
 mod audit;
 mod audited;
 mod caller;
+mod deliveries;
 mod dice;
 mod frozen;
 mod kills;

@@ -1,6 +1,9 @@
 -- What keeps a group from being deleted; each by an index on its group.
 SELECT CASE
     WHEN EXISTS (SELECT 1 FROM token WHERE grp = ?1) THEN 'tokens'
+    WHEN EXISTS (SELECT 1 FROM subscription WHERE grp = ?1) THEN 'subscriptions'
+    WHEN EXISTS (SELECT 1 FROM endpoint WHERE grp = ?1) THEN 'endpoints'
+    WHEN EXISTS (SELECT 1 FROM alert WHERE grp = ?1) THEN 'alerts'
     WHEN EXISTS (SELECT 1 FROM task WHERE grp = ?1) THEN 'tasks'
     WHEN EXISTS (SELECT 1 FROM lane WHERE grp = ?1) THEN 'lanes'
 END

@@ -1,8 +1,3 @@
--- Finished tasks by age: the front of each final state in task_state.
-SELECT id, lane, kind, grp, state FROM (
-    SELECT * FROM (SELECT id, lane, kind, grp, state FROM task WHERE state = 3 AND id < ?1 ORDER BY id LIMIT ?2)
-    UNION ALL
-    SELECT * FROM (SELECT id, lane, kind, grp, state FROM task WHERE state = 4 AND id < ?1 ORDER BY id LIMIT ?2)
-    UNION ALL
-    SELECT * FROM (SELECT id, lane, kind, grp, state FROM task WHERE state = 5 AND id < ?1 ORDER BY id LIMIT ?2)
-) LIMIT ?2
+-- Finished tasks by age: a stretch of task_state, and whether the lane has a retention of its own.
+SELECT id, lane, kind, grp, lane IN (SELECT s.lane FROM subscription s JOIN endpoint p ON p.id = s.endpoint WHERE p.keep_days IS NOT NULL)
+FROM task WHERE state = ?1 AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4

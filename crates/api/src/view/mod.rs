@@ -1,5 +1,9 @@
 //! From the rooms' things to what travels: times become texts, groups' numbers become names.
 
+pub(crate) mod alerts;
+pub(crate) mod notify;
+pub(crate) mod statistics;
+
 use std::collections::HashMap;
 
 use base64::Engine as _;

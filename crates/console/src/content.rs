@@ -1,4 +1,4 @@
-//! Payloads, results and answers as a person can read them: JSON indented, text as it is, bytes as hex.
+//! Payloads, results, events and answers as a person can read them: JSON indented, text as it is, bytes as hex.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use crate::words;
 
 /// More than this is not shown: the API gives it whole.
 const SHOWN_BYTES_MAX: usize = 64 * 1024;
-const HEX_BYTES: usize = 256;
+const HEX_BYTES: usize = 1024;
 const HEX_LINE: usize = 16;
 
 pub(crate) fn show(bytes: &[u8]) -> Markup {

@@ -1,0 +1,72 @@
+//! The list of alerts, in the order of their names.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Shared;
+use malla_access::Permission;
+use malla_notify::Alert;
+use malla_queue::{GroupId, UnixMs};
+use maud::{Markup, html};
+
+use super::super::{ALERTS, NEW_ALERT};
+use super::{alert_path, badge, firing, place, rule};
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, groups, parts};
+
+const ROWS: usize = 50;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    page(&console, &visitor, &params).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
+    let mut alerts = console.alerts.alerts(&person.principal.scope(), params.get("cursor"), ROWS + 1).await?;
+    let more = alerts.len() > ROWS;
+    alerts.truncate(ROWS);
+    let next = alerts.last().filter(|_| more).map(|alert| alert.name.clone());
+    let names = groups::names(console, alerts.iter().map(|alert| alert.group)).await?;
+    let may = person.may(Permission::Change);
+    Ok(Page::new(ALERTS, "Alerts")
+        .lead(html! { "Who is told, by e-mail or a webhook, when deliveries fail, are late or stand still." })
+        .still(html! {
+            @if may && !alerts.is_empty() { div.buttons { a.button.primary href=(NEW_ALERT) { "New alert" } } }
+        })
+        .live("alerts", rows(may, console.now(), &alerts, &names))
+        .still(parts::pager(ALERTS, &params.only(&["cursor"]), next, ("First", "Further"))))
+}
+
+fn rows(may: bool, now: UnixMs, alerts: &[Alert], groups: &HashMap<GroupId, String>) -> Markup {
+    if alerts.is_empty() {
+        let next = may.then_some((NEW_ALERT, "New alert"));
+        return parts::empty("There are no alerts: nobody is told when deliveries go wrong.", next);
+    }
+    html! {
+        section.card {
+            table.rows {
+                thead { tr {
+                    th { "Alert" } th { "State" } th { "Fires when" } th { "Firing for" } th { "To" } th { "Group" }
+                    th { "Last fired" }
+                } }
+                tbody { @for alert in alerts { tr {
+                    td data-label="Alert" { a href=(alert_path(&alert.name)) { (alert.name) } }
+                    td data-label="State" { (badge(alert)) }
+                    td data-label="Fires when" { (rule(alert)) }
+                    td data-label="Firing for" { (firing(alert)) }
+                    td data-label="To" {
+                        @for (n, channel) in alert.spec.to.iter().enumerate() { @if n > 0 { br; } (place(channel)) }
+                    }
+                    td data-label="Group" { (parts::group_name(alert.group, groups)) }
+                    td data-label="Last fired" { (parts::moment(now, alert.last_fired_at)) }
+                } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The list of endpoints, in the order of their names.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Shared;
+use malla_access::Permission;
+use malla_notify::Endpoint;
+use malla_queue::GroupId;
+use maud::{Markup, html};
+
+use super::super::{ENDPOINTS, NEW_ENDPOINT, SUBSCRIPTIONS, all_of, endpoint_link, first_post, make_line};
+use super::{address, asks_for};
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, groups, parts, words};
+
+const ROWS: usize = 50;
+/// In a house with more subscriptions than this, they are not counted here.
+const COUNTED_MAX: usize = 1_000;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    let person: &Person = &visitor;
+    let mut endpoints = console.notify.endpoints(&person.principal.scope(), params.get("cursor"), ROWS + 1).await?;
+    let more = endpoints.len() > ROWS;
+    endpoints.truncate(ROWS);
+    let next = endpoints.last().filter(|_| more).map(|endpoint| endpoint.name.clone());
+    let names = groups::names(&console, endpoints.iter().map(|endpoint| endpoint.group)).await?;
+    let counts = subscriptions(&console, person).await?;
+    let lonely = endpoints.iter().all(Endpoint::is_system) && params.get("cursor").is_none();
+    Ok(Page::new(ENDPOINTS, "Endpoints")
+        .lead(html! { "Where events come in: an application posts an event and forgets it." })
+        .still(html! {
+            @if person.may(Permission::Change) && !lonely {
+                div.buttons { a.button.primary href=(NEW_ENDPOINT) { "New endpoint" } }
+            }
+        })
+        .still(html! { @if lonely { (first_steps(person)) } })
+        .still(rows(&endpoints, &names, counts.as_ref()))
+        .still(parts::pager(ENDPOINTS, &params.only(&["cursor"]), next, ("First", "Further"))))
+}
+
+/// How many each has, as far as this person sees them; `None` if they are too many to count for a list.
+async fn subscriptions(console: &Console, person: &Person) -> Result<Option<HashMap<String, u64>>, Refusal> {
+    let found = console.notify.subscriptions(&person.principal.scope(), None, None, COUNTED_MAX + 1).await?;
+    if found.len() > COUNTED_MAX {
+        return Ok(None);
+    }
+    let mut counts = HashMap::new();
+    found.into_iter().for_each(|one| *counts.entry(one.endpoint_name).or_default() += 1);
+    Ok(Some(counts))
+}
+
+fn rows(endpoints: &[Endpoint], groups: &HashMap<GroupId, String>, counts: Option<&HashMap<String, u64>>) -> Markup {
+    html! {
+        @if !endpoints.is_empty() {
+            section.card {
+                table.rows {
+                    thead { tr {
+                        th { "Endpoint" } th { "Address" } th { "Protocol" } th { "Group" } th { "Asks for" }
+                        th.num { "Largest body" } @if counts.is_some() { th.num { "Subscriptions" } }
+                    } }
+                    tbody { @for endpoint in endpoints { tr {
+                        td data-label="Endpoint" {
+                            (endpoint_link(&endpoint.name))
+                            @if !endpoint.options.description.is_empty() {
+                                p.note.quiet { (endpoint.options.description) }
+                            }
+                        }
+                        td data-label="Address" { (address(endpoint)) }
+                        td data-label="Protocol" {
+                            @if endpoint.is_system() { span.quiet { "–" } } @else { (endpoint.protocol().name()) }
+                        }
+                        td data-label="Group" {
+                            @if endpoint.is_system() { "everybody" }
+                            @else { (parts::group_name(endpoint.group, groups)) }
+                        }
+                        td data-label="Asks for" { (asks_for(endpoint)) }
+                        td.num data-label="Largest body" { (size(endpoint)) }
+                        @if let Some(counts) = counts {
+                            td.num data-label="Subscriptions" {
+                                @let count = counts.get(&endpoint.name).copied().unwrap_or(0);
+                                (parts::tally(count, &all_of("endpoint", &endpoint.name, SUBSCRIPTIONS)))
+                            }
+                        }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+fn size(endpoint: &Endpoint) -> String {
+    words::bytes(usize::try_from(endpoint.options.max_body).unwrap_or(usize::MAX))
+}
+
+/// How to get the first event in.
+fn first_steps(person: &Person) -> Markup {
+    if !person.may(Permission::Change) {
+        return parts::empty("There are no endpoints yet. Those of your groups will be shown here.", None);
+    }
+    html! {
+        div.empty {
+            p { "There are no endpoints yet. Make one here, or from a terminal:" }
+            p { a.button.primary href=(NEW_ENDPOINT) { "New endpoint" } }
+            (parts::command_line(&make_line(person, "endpoints", r#"{"name":"orders"}"#)))
+            p { "Then post a first event to it:" }
+            (parts::command_line(&first_post(person)))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! One event: what came, and what became of it.
+
+use axum::extract::{Path, State as Shared};
+use malla_notify::{Event, NotificationFilter, NotificationPage};
+use malla_queue::{EventId, UnixMs};
+use maud::{Markup, html};
+
+use super::super::{EVENTS, LATEST, NOTIFICATIONS, all_of, endpoint_link, notifications};
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, content, groups, parts, words};
+
+/// Headers beyond these are many enough to be read over the API.
+const HEADERS_SHOWN: usize = 100;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    Path(id): Path<String>,
+    visitor: Visitor<See>,
+) -> Result<Page, Refusal> {
+    page(&console, &visitor, &id).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result<Page, Refusal> {
+    let id: EventId = id.parse().map_err(|_| Refusal::not_found(&format!("Event {id}")))?;
+    let scope = person.principal.scope();
+    let of_event = NotificationFilter { event: Some(id), ..NotificationFilter::all(scope.clone()) };
+    let (event, found) =
+        tokio::try_join!(console.notify.event(&scope, id), console.notify.notifications(&of_event, None, LATEST),)?;
+    let group = groups::names(console, [event.group].into_iter()).await?.into_values().next();
+    let now = console.now();
+    Ok(Page::new(EVENTS, format!("Event {id}"))
+        .up(EVENTS, "Events")
+        .lead(html! { "Received " (words::time(now, id.received_at())) " at " (endpoint_link(&event.endpoint_name)) })
+        .live("notifications", deliveries(person, now, id, &found))
+        .still(html! {
+            div.columns.side-facts {
+                div { (body(&event)) (headers(&event)) }
+                (facts(&event, group.as_deref()))
+            }
+        })
+        .still(by_hand(person, id)))
+}
+
+fn deliveries(person: &Person, now: UnixMs, id: EventId, found: &NotificationPage) -> Markup {
+    let every = all_of("event", &id.to_string(), NOTIFICATIONS);
+    html! {
+        section.card {
+            div.card-head {
+                h2 { "Notifications" }
+                @if found.next.is_some() { a href=(every) { "All notifications of this event" } }
+            }
+            @if found.notifications.is_empty() {
+                p.quiet { "No subscription wanted it: there was none, or their filters did not match." }
+            } @else {
+                (notifications::table(person, now, &found.notifications, notifications::Columns::OfEvent))
+            }
+        }
+    }
+}
+
+fn facts(event: &Event, group: Option<&str>) -> Markup {
+    let came = &event.content;
+    html! {
+        section.card.facts-card {
+            div.card-head { h2 { "Facts" } }
+            dl.facts {
+                dt { "Received" } dd { (words::full(event.received_at())) }
+                dt { "Endpoint" } dd { (endpoint_link(&event.endpoint_name)) }
+                @match (&event.kind, &came.topic) {
+                    (Some(kind), _) => { dt { "Kind" } dd { code { (kind) } } },
+                    (None, Some(topic)) => { dt { "Topic" } dd { code { (topic) } } },
+                    (None, None) => { dt { "Method" } dd { (came.method) } },
+                }
+                dt { "Content type" } dd { (came.content_type.as_deref().unwrap_or("–")) }
+                @if let Some(query) = &came.query { dt { "Query" } dd { code { (query) } } }
+                dt { "Size" } dd { (words::bytes(came.body.len())) }
+                dt { "Group" } dd { (group.unwrap_or("–")) }
+            }
+        }
+    }
+}
+
+fn body(event: &Event) -> Markup {
+    let raw = format!("/api/v1/events/{}/body", event.id);
+    html! {
+        section.card {
+            div.card-head {
+                h2 { "Body" }
+                @if !event.content.body.is_empty() { a href=(raw) download { "Download it as it came" } }
+            }
+            (content::show(&event.content.body))
+        }
+    }
+}
+
+fn headers(event: &Event) -> Markup {
+    let headers = &event.content.headers;
+    html! {
+        @if !headers.is_empty() {
+            section.card {
+                div.card-head { h2 { "Headers" } }
+                dl.facts.plain {
+                    @for (name, value) in headers.iter().take(HEADERS_SHOWN) { dt { (name) } dd { (value) } }
+                }
+                @if headers.len() > HEADERS_SHOWN {
+                    p.quiet { "And " (words::count((headers.len() - HEADERS_SHOWN) as u64)) " more." }
+                }
+            }
+        }
+    }
+}
+
+fn by_hand(person: &Person, id: EventId) -> Markup {
+    let line = format!("curl -H \"Authorization: Bearer $MALLA_TOKEN\" {}/api/v1/events/{id}", person.server);
+    html! { section.card { div.card-head { h2 { "The same from a terminal" } } (parts::command_line(&line)) } }
+}

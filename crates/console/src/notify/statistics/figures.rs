@@ -1,0 +1,89 @@
+//! The figures themselves: a few numbers on the range, and a table of its steps.
+
+use malla_notify::{Figures, Latencies};
+use malla_queue::UnixMs;
+use maud::{Markup, html};
+
+use super::{Of, Shown, milliseconds, percent};
+use crate::words;
+
+const SHARES: [(f64, &str); 3] = [(0.5, "Half within"), (0.9, "90 % within"), (0.99, "99 % within")];
+
+impl Shown {
+    pub(super) fn tiles(&self) -> Markup {
+        let summary = &self.summary;
+        let within = |share| share_of(&summary.total.latencies, share);
+        html! {
+            ul.tiles aria-label="Summary" {
+                @if !matches!(self.of, Of::Subscription(_)) { (tile("Events a day", &average(summary.events_per_day))) }
+                (tile("Delivered a day", &average(summary.delivered_per_day)))
+                (tile("Failed for good", &summary.failure_rate().map_or("–".into(), percent)))
+                (tile("At once, at most", &words::count(summary.total.peak)))
+                @for (share, name) in SHARES { (tile(name, &within(share))) }
+            }
+        }
+    }
+
+    /// Steps in which something happened, newest first.
+    pub(super) fn table(&self) -> Markup {
+        let rows: Vec<&(UnixMs, Figures)> =
+            self.steps.iter().rev().filter(|(_, figures)| *figures != Figures::default()).collect();
+        html! {
+            section.card {
+                details.settings {
+                    summary.card-head { h2 { "All figures" } }
+                    @if rows.is_empty() { p.quiet { "Nothing was counted in this time." } }
+                    @else { (table(&rows)) }
+                    @if !self.summary.months.is_empty() { (self.month_table()) }
+                }
+            }
+        }
+    }
+
+    fn month_table(&self) -> Markup {
+        html! {
+            table.rows.dense {
+                thead { tr { th { "Month" } th.num { "Delivered" } th.num { "Failed" } th.num { "Failure rate" } } }
+                tbody { @for month in &self.summary.months { tr {
+                    td data-label="Month" { (month.name()) }
+                    td.num data-label="Delivered" { (words::count(month.delivered)) }
+                    td.num data-label="Failed" { (words::count(month.failed)) }
+                    td.num data-label="Failure rate" { (month.failure_rate().map_or("–".into(), percent)) }
+                } } }
+            }
+        }
+    }
+}
+
+fn table(rows: &[&(UnixMs, Figures)]) -> Markup {
+    html! {
+        table.rows.dense {
+            thead { tr {
+                th { "From (UTC)" } th.num { "Events" } th.num { "Bytes" } th.num { "Delivered" } th.num { "Tried again" }
+                th.num { "Failed" } th.num { "At once" } @for (_, name) in SHARES { th.num { (name) } }
+            } }
+            tbody { @for (at, figures) in rows { tr {
+                td data-label="From (UTC)" { (words::strftime(*at, "%Y-%m-%d %H:%M")) }
+                td.num data-label="Events" { (words::count(figures.events)) }
+                td.num data-label="Bytes" { (words::bytes(usize::try_from(figures.bytes).unwrap_or(usize::MAX))) }
+                td.num data-label="Delivered" { (words::count(figures.delivered)) }
+                td.num data-label="Tried again" { (words::count(figures.retried)) }
+                td.num data-label="Failed" { (words::count(figures.failed)) }
+                td.num data-label="At once" { (words::count(figures.peak)) }
+                @for (share, name) in SHARES { td.num data-label=(name) { (share_of(&figures.latencies, share)) } }
+            } } }
+        }
+    }
+}
+
+fn tile(name: &str, value: &str) -> Markup {
+    html! { li { div.tile.figure { span.tile-name { (name) } strong { (value) } } } }
+}
+
+fn share_of(latencies: &Latencies, share: f64) -> String {
+    latencies.percentile_ms(share).map_or("–".into(), milliseconds)
+}
+
+fn average(number: f64) -> String {
+    if number > 0.0 && number < 100.0 { format!("{number:.1}") } else { words::count(number.round() as u64) }
+}

@@ -1,0 +1,1 @@
+SELECT p.id, p.name, p.grp, p.options, p.version, p.created_at FROM endpoint p

@@ -1,0 +1,1 @@
+SELECT ids, rouse FROM malla_accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)

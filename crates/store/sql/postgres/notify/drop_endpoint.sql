@@ -1,0 +1,1 @@
+DELETE FROM endpoint WHERE id = $1

@@ -1,0 +1,2 @@
+WITH counters AS (DELETE FROM lane_tally WHERE lane = $1)
+DELETE FROM lane WHERE id = $1

@@ -1,0 +1,1 @@
+UPDATE lane SET settled = false WHERE id = $1

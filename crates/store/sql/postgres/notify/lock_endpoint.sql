@@ -1,0 +1,2 @@
+-- unique index on name
+SELECT id, grp FROM endpoint WHERE name = $1 FOR UPDATE

@@ -1,0 +1,1 @@
+UPDATE endpoint SET version = version + 1 WHERE id = $1

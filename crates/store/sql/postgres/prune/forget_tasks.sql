@@ -1,0 +1,1 @@
+SELECT malla_forget_tasks($1)

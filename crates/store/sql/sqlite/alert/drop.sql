@@ -1,0 +1,1 @@
+DELETE FROM alert WHERE id = ?1

@@ -1,0 +1,1 @@
+INSERT INTO event_words (rowid, words) VALUES (?1, ?2)

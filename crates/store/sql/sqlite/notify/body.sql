@@ -1,0 +1,1 @@
+SELECT packed, body FROM event WHERE id = ?1

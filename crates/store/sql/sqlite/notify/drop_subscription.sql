@@ -1,0 +1,1 @@
+DELETE FROM subscription WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT p.name FROM event e JOIN endpoint p ON p.id = coalesce(e.endpoint, 1) WHERE e.id = ?1

@@ -1,0 +1,2 @@
+-- subscription_endpoint
+SELECT EXISTS (SELECT 1 FROM subscription WHERE endpoint = ?1)

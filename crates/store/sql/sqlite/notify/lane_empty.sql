@@ -1,0 +1,2 @@
+-- task_lane
+SELECT NOT EXISTS (SELECT 1 FROM task WHERE lane = ?1)

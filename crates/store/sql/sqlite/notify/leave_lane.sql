@@ -1,0 +1,1 @@
+UPDATE lane SET settled = 0 WHERE id = ?1

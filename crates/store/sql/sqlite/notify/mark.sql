@@ -1,0 +1,1 @@
+SELECT mark FROM event_index

@@ -1,0 +1,1 @@
+UPDATE lane SET grp = ?2 WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT version, grp FROM endpoint WHERE id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM event_words WHERE rowid = ?1

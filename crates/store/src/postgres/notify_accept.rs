@@ -1,0 +1,157 @@
+//! Taking events in, with their notifications.
+
+use std::sync::Arc;
+
+use deadpool_postgres::{GenericClient, Object, Pool};
+use malla_notify::{Accepted, OwnEvent, SubscriptionId};
+use malla_queue::{Clock, Error, EventId, GroupId, Result, UnixMs};
+
+use super::act::Roused;
+use super::pool::{Broken, connection, with_retries};
+use super::submit::full;
+use super::wake::Nudger;
+use super::{point, sql};
+use crate::packing::{Incoming, unpack};
+
+/// Bytes of bodies in one statement at most (a larger body goes alone).
+const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Takes a batch to the server, in as many statements as its bodies need, and answers each event for itself.
+pub(super) async fn accept_batch(
+    pool: Pool,
+    clock: Arc<dyn Clock>,
+    nudger: Arc<Nudger>,
+    pending_max: u64,
+    events: Vec<Arc<Incoming>>,
+) -> Result<Vec<Result<Accepted>>> {
+    let mut answers = Vec::with_capacity(events.len());
+    let mut rest = events.as_slice();
+    while !rest.is_empty() {
+        let (some, others) = rest.split_at(fitting(rest));
+        rest = others;
+        match accept(&pool, &clock, &nudger, pending_max, some).await {
+            Ok(accepted) => answers.extend(accepted.into_iter().map(Ok)),
+            Err(error @ Error::Unavailable(_)) => answers.extend(some.iter().map(|_| Err(error.clone()))),
+            // One of them was refused: each for itself, so that only that one hears of it.
+            Err(_) => {
+                for one in some {
+                    let accepted = accept(&pool, &clock, &nudger, pending_max, std::slice::from_ref(one)).await;
+                    answers.push(accepted.and_then(|mut all| all.pop().ok_or_else(unanswered)));
+                }
+            }
+        }
+    }
+    Ok(answers)
+}
+
+/// How many of these go into one statement.
+fn fitting(events: &[Arc<Incoming>]) -> usize {
+    let mut bytes = 0;
+    let over = |event: &Arc<Incoming>| {
+        bytes += event.body.len();
+        bytes > BATCH_BYTES_MAX
+    };
+    events.iter().position(over).unwrap_or(events.len()).max(1)
+}
+
+fn unanswered() -> Error {
+    Error::Internal("the server did not answer for an event".into())
+}
+
+async fn accept(
+    pool: &Pool,
+    clock: &Arc<dyn Clock>,
+    nudger: &Nudger,
+    pending_max: u64,
+    events: &[Arc<Incoming>],
+) -> Result<Vec<Accepted>> {
+    point("accept", "before");
+    let (accepted, rouse) = with_retries(|| async {
+        let client = connection(pool).await?;
+        call(&client, events, clock.now(), pending_max).await
+    })
+    .await?;
+    point("accept", "after");
+    nudger.rouse(rouse);
+    Ok(accepted)
+}
+
+/// One statement, which is its own transaction.
+async fn call(
+    client: &impl GenericClient,
+    events: &[Arc<Incoming>],
+    now: UnixMs,
+    pending_max: u64,
+) -> Result<Roused<Vec<Accepted>>, Broken> {
+    fn text(events: &[Arc<Incoming>], of: fn(&Incoming) -> Option<&str>) -> Vec<Option<&str>> {
+        events.iter().map(|event| of(event)).collect()
+    }
+    let number = |of: fn(&Incoming) -> i64| events.iter().map(|event| of(event)).collect::<Vec<i64>>();
+    let packings: Vec<i16> = events.iter().map(|event| event.packing as i16).collect();
+    let bodies: Vec<&[u8]> = events.iter().map(|event| event.body.as_slice()).collect();
+    let to = events.iter().zip(1i32..).flat_map(|(event, of)| event.to.iter().map(move |sub| (of, sub.0)));
+    let (sub_of, subs): (Vec<i32>, Vec<i64>) = to.unzip();
+    let limit = i64::try_from(pending_max).unwrap_or(i64::MAX);
+    let statement = client.prepare_cached(sql!("notify/accept")).await?;
+    let row = client
+        .query_one(
+            &statement,
+            &[
+                &number(|event| event.endpoint),
+                &number(|event| event.version),
+                &text(events, |event| Some(&event.method)),
+                &text(events, |event| event.query.as_deref()),
+                &text(events, |event| event.content_type.as_deref()),
+                &text(events, |event| event.topic.as_deref()),
+                &text(events, |event| event.headers.as_deref()),
+                &packings,
+                &number(|event| event.bytes),
+                &bodies,
+                &sub_of,
+                &subs,
+                &now.0,
+                &limit,
+            ],
+        )
+        .await
+        .map_err(|error| full(&error, Some(pending_max)).map_or_else(|| error.into(), Broken::Said))?;
+    let ids: Vec<Option<i64>> = row.get(0);
+    let answer = |id: Option<i64>| id.map_or(Accepted::Stale, |id| Accepted::Safe(EventId(id)));
+    Ok((ids.into_iter().map(answer).collect(), row.get::<_, Option<Vec<String>>>(1).unwrap_or_default()))
+}
+
+pub(super) async fn own_events(client: &impl GenericClient, limit: usize) -> Result<Vec<OwnEvent>, Broken> {
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = client.query(&client.prepare_cached(sql!("notify/own_events")).await?, &[&most]).await?;
+    let own = |row: &tokio_postgres::Row| {
+        Ok(OwnEvent {
+            id: EventId(row.get(0)),
+            kind: row.get(1),
+            group: row.get::<_, Option<i64>>(2).map(GroupId),
+            body: unpack(i64::from(row.get::<_, i16>(3)), row.get(4))?,
+        })
+    };
+    rows.iter().map(own).collect()
+}
+
+pub(super) async fn dispatch(
+    client: &mut Object,
+    version: i64,
+    events: &[(EventId, Vec<SubscriptionId>)],
+    pending_max: u64,
+    now: UnixMs,
+) -> Result<Roused<bool>, Broken> {
+    let ids: Vec<i64> = events.iter().map(|(event, _)| event.0).collect();
+    let to = events.iter().flat_map(|(event, to)| to.iter().map(move |sub| (event.0, sub.0)));
+    let (sub_events, subs): (Vec<i64>, Vec<i64>) = to.unzip();
+    let limit = i64::try_from(pending_max).unwrap_or(i64::MAX);
+    let tx = client.transaction().await?;
+    let statement = tx.prepare_cached(sql!("notify/dispatch")).await?;
+    let row = tx
+        .query_one(&statement, &[&version, &ids, &sub_events, &subs, &now.0, &limit])
+        .await
+        .map_err(|error| full(&error, Some(pending_max)).map_or_else(|| error.into(), Broken::Said))?;
+    point("dispatch", "inside");
+    tx.commit().await?;
+    Ok((row.get(0), row.get::<_, Option<Vec<String>>>(1).unwrap_or_default()))
+}
