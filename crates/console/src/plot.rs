@@ -5,7 +5,7 @@ use maud::{Markup, html};
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 190.0;
 /// Around what is drawn: numbers stand on the left, times below.
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 52.0;
 const RIGHT: f64 = 8.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 24.0;

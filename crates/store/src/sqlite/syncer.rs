@@ -76,13 +76,14 @@ fn run(log: &PathBuf, groups: &Receiver<Synced>, signals: &Signals, failed: &Ato
             failed.store(true, Ordering::Release);
             lost()
         });
+        // First, so that whoever has its answer finds the signal given.
+        roused.iter().for_each(|room| signals.rouse(room));
         for job in jobs {
             if outcome.is_ok() {
                 point(job.name(), "after");
             }
             job.answer(&outcome);
         }
-        roused.iter().for_each(|room| signals.rouse(room));
     }
 }
 

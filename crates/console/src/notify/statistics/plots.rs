@@ -33,7 +33,7 @@ impl Shown {
     fn places(&self) -> Vec<String> {
         let format = match self.step {
             Step::Minute => "%H:%M",
-            Step::Hour => "%d %b %H h",
+            Step::Hour => "%a %H:00",
             Step::Day => "%d %b",
         };
         self.steps.iter().map(|(at, _)| words::strftime(*at, format)).collect()
@@ -88,9 +88,9 @@ impl Shown {
         Plot {
             id: "attempts",
             title: match self.step {
-                Step::Minute => "Attempts to deliver a minute",
-                Step::Hour => "Attempts to deliver an hour",
-                Step::Day => "Attempts to deliver a day",
+                Step::Minute => "Attempts a minute",
+                Step::Hour => "Attempts an hour",
+                Step::Day => "Attempts a day",
             },
             description: self.told("attempts", total.attempts(), self.highest(Figures::attempts)) + &ended,
             shape: Shape::Bars,
