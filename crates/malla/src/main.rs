@@ -30,6 +30,10 @@ use self::commands::{tasks, tokens, users};
 /// Threads that still read or write when everything else has ended.
 const LINGER: Duration = Duration::from_millis(200);
 
+/// Events and deliveries are many small pieces of memory that one thread takes and another gives back.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let _ = rustls::crypto::ring::default_provider().install_default();

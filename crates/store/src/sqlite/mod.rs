@@ -301,12 +301,14 @@ fn log_of(path: &Path) -> PathBuf {
     log.into()
 }
 
-/// Up to 256 MiB of pages, so that leasing from a hundred thousand lanes stays in memory; used only as it fills.
+/// Up to 64 MiB of pages, used only as it fills. More would cost more than it saves: while the file is smaller than a
+/// gigabyte, SQLite walks over all pages in memory at the end of nearly every transaction (it parks pages that it moves
+/// at the number of the page of the lock, which lies beyond the end of the file, and looks for them at the commit).
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     prepare_any(conn)?;
     conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -262144; PRAGMA temp_store = MEMORY; \
-         PRAGMA wal_autocheckpoint = 8000; PRAGMA journal_size_limit = 67108864;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; \
+         PRAGMA wal_autocheckpoint = 1500; PRAGMA journal_size_limit = 67108864;",
     )
 }
 
