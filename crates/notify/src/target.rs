@@ -115,7 +115,9 @@ mod tests {
         for (target, masked) in [
             ("https://example.org/a@b:c", "https://example.org/a@b:c"),
             ("mqtts://ana:se@cret@broker:8883/a", "mqtts://ana:***@broker:8883/a"),
+            ("mqtt://ana:se:cr@et@broker/a", "mqtt://ana:***@broker/a"),
             ("mqtt://ana@broker/a", "mqtt://ana@broker/a"),
+            ("nonsense", "nonsense"),
         ] {
             assert_eq!(Target(target.into()).masked(), masked);
         }

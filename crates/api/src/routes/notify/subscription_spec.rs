@@ -6,7 +6,6 @@ use malla_protocol as wire;
 use malla_queue::UnixMs;
 
 use crate::problem::Refusal;
-use crate::view::notify::masked;
 
 /// Instead of a secret: make one.
 pub(super) const GENERATE: &str = "generate";
@@ -28,7 +27,7 @@ pub(super) fn changed(
 ) -> Result<SubscriptionSpec, Refusal> {
     let defaults = SubscriptionSpec::default();
     // A target as it was shown, its password hidden, is the target that is there.
-    if let Some(target) = change.target.filter(|target| *target != masked(&spec.target.0)) {
+    if let Some(target) = change.target.filter(|target| *target != spec.target.masked()) {
         spec.target = Target(target);
     }
     if let Some(delays) = change.retry_delays_s {

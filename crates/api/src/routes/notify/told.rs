@@ -1,9 +1,8 @@
 //! What the audit log tells of a change: everything but the secrets.
 
+use malla_notify::Target;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::view::notify::masked;
 
 /// Fields of which it tells only that they were given.
 const SECRETS: [&str; 5] = ["token", "signature_secret", "secret", "auth", "password"];
@@ -20,7 +19,7 @@ fn hide(value: &mut Value) {
         match value {
             Value::Null => {}
             value if SECRETS.contains(&name.as_str()) => *value = Value::Bool(true),
-            Value::String(target) if name == "target" => *target = masked(target),
+            Value::String(target) if name == "target" => *target = Target(target.clone()).masked(),
             value if name == "mqtt" => hide(value),
             Value::Array(channels) if name == "to" => channels.iter_mut().for_each(hide),
             _ => {}
