@@ -24,10 +24,10 @@ const COUNT_EVERY: Duration = Duration::from_secs(5);
 const LISTEN_EVERY: Duration = Duration::from_secs(2);
 const DISPATCH_EVERY: Duration = Duration::from_millis(500);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
-const SWEEP_STEP: usize = 500;
+const SWEEP_STEP: usize = 100;
 /// Searching reads what is not indexed yet, so there is no hurry.
 const INDEX_EVERY: Duration = Duration::from_secs(2);
-const INDEX_STEP: usize = 100;
+const INDEX_STEP: usize = 250;
 const RECORD_EVERY: Duration = Duration::from_secs(2);
 const WATCH_EVERY: Duration = Duration::from_secs(10);
 
@@ -74,7 +74,7 @@ pub(crate) async fn sweep(notify: Arc<dyn Notify>, stop: Stop) {
     repeat("sweep disabled subscriptions", Duration::ZERO, SWEEP_EVERY, stop, duty).await;
 }
 
-/// Makes the bodies of events searchable, in small steps, and rests three times as long as each took: a rush of events
+/// Makes the bodies of events searchable, in small steps, and rests nine times as long as each took: a rush of events
 /// comes first, and a search reads what is not indexed yet.
 pub(crate) async fn index(notify: Arc<dyn Notify>, stop: Stop) {
     let duty = || async {
@@ -83,7 +83,7 @@ pub(crate) async fn index(notify: Arc<dyn Notify>, stop: Stop) {
             if notify.index(INDEX_STEP).await? == 0 {
                 return Ok(());
             }
-            tokio::time::sleep(began.elapsed() * 3).await;
+            tokio::time::sleep(began.elapsed() * 9).await;
         }
     };
     repeat("index events", INDEX_EVERY, INDEX_EVERY, stop, duty).await;

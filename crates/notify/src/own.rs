@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::{NewEvent, Notify, OwnEvent, Reading, Route, SYSTEM, SubscriptionId};
 
 /// Events in one step.
-const BATCH: usize = 200;
+const BATCH: usize = 64;
 /// How often the subscriptions may change under one step.
 const TRIES_MAX: usize = 5;
 

@@ -47,7 +47,8 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::fr
 const WAIT_MIN: Duration = Duration::from_millis(1);
 /// Batches on their way to the store at once.
 const FINISHES_MAX: usize = 4;
-/// Small leases are put off this long in the hope of a larger one.
+/// Small leases are put off this long in the hope of a larger one, and so are endings that follow others closely: each
+/// batch is a transaction, and the disk has other work.
 const GATHER: Duration = Duration::from_millis(2);
 
 /// Runs until `shutdown` turns true and everything in hand is finished or given back.
@@ -257,7 +258,13 @@ async fn finish_in_batches(
 ) {
     let mut gathered = Vec::with_capacity(batch);
     let mut under_way = JoinSet::new();
+    let mut not_before = tokio::time::Instant::now();
     while results.recv_many(&mut gathered, batch).await > 0 {
+        if gathered.len() < batch {
+            tokio::time::sleep_until(not_before).await;
+            gathered.extend(std::iter::from_fn(|| results.try_recv().ok()).take(batch - gathered.len()));
+        }
+        not_before = tokio::time::Instant::now() + GATHER;
         if under_way.len() >= FINISHES_MAX {
             under_way.join_next().await;
         }

@@ -22,9 +22,15 @@ enum What {
     Queue(Stores),
     /// Taking events in and delivering them, over HTTP
     #[command(
-        after_help = "Examples:\n  malla bench notify --quick\n  malla bench notify --postgres postgres://postgres@127.0.0.1/bench\n\nIt starts a server of its own on loopback, with a store in a temporary directory here. A PostgreSQL database must be empty, and is left full."
+        after_help = "Examples:\n  malla bench notify --quick\n  malla bench notify --only isolation\n  malla bench notify --postgres postgres://postgres@127.0.0.1/bench\n\nIt starts a server of its own on loopback, with a store in a temporary directory here. A PostgreSQL database must be empty, and is left full."
     )]
-    Notify(Stores),
+    Notify {
+        #[command(flatten)]
+        stores: Stores,
+        /// Measure this part only; may be given several times
+        #[arg(long, value_name = "PART")]
+        only: Vec<notify::Part>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -46,7 +52,7 @@ struct Stores {
 pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
     match command.what {
         What::Queue(stores) => queue(stores).await,
-        What::Notify(stores) => notify(stores).await,
+        What::Notify { stores, only } => notify(stores, &only).await,
     }
 }
 
@@ -65,16 +71,16 @@ async fn queue(stores: Stores) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn notify(stores: Stores) -> anyhow::Result<()> {
+async fn notify(stores: Stores, parts: &[notify::Part]) -> anyhow::Result<()> {
     let load = if stores.quick { notify::Load::QUICK } else { notify::Load::FULL };
     let mut report = Report::new(stores.json);
     if !stores.no_sqlite {
         talk("measuring a server on the embedded store");
-        notify::run("", load, &mut report).await?;
+        notify::run("", load, parts, &mut report).await?;
     }
     if let Some(url) = &stores.postgres {
         talk("measuring a server on PostgreSQL");
-        notify::run(url, load, &mut report).await?;
+        notify::run(url, load, parts, &mut report).await?;
     }
     Ok(())
 }

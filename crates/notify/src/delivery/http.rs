@@ -16,7 +16,8 @@ use crate::{Auth, Event, Guard, Subscription, SubscriptionSpec};
 
 /// A host with many addresses must not spend the whole deadline on a dead one.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-const IDLE_PER_HOST_MAX: usize = 32;
+/// Enough for a busy subscription's deliveries to find a connection; they are closed soon when it is quiet.
+const IDLE_PER_HOST_MAX: usize = 256;
 /// Shorter than most servers keep an idle connection (five seconds is common), so that none is used as it closes.
 const IDLE_FOR: Duration = Duration::from_secs(4);
 /// Without it, all deliveries would share a dead HTTP/2 connection until the system gives it up.

@@ -35,14 +35,6 @@ CREATE INDEX subscription_endpoint ON subscription (endpoint, name);
 CREATE INDEX subscription_grp ON subscription (grp) WHERE grp IS NOT NULL;
 CREATE INDEX subscription_disabled ON subscription (id) WHERE state = 2;
 
--- Which events have which words; rowid is the event's id. The program cuts bodies into words (lower case, letters and
--- digits, so that a word, a number, an id, each part of a UUID or of an e-mail address is one) and gives them parted by
--- spaces: `ascii` takes them as they come. Only "is it there" is asked, so no places are kept, nor the text.
-CREATE VIRTUAL TABLE event_words USING fts5 (words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');
-
--- How far that has come: events up to this id.
-CREATE TABLE event_index (
-    id   INTEGER PRIMARY KEY CHECK (id = 1),
-    mark INTEGER NOT NULL
-) STRICT;
-INSERT INTO event_index (id, mark) VALUES (1, 0);
+-- By this the file of words beside this one is known as its own.
+CREATE TABLE store (identity TEXT NOT NULL) STRICT;
+INSERT INTO store (identity) VALUES (hex(randomblob(16)));

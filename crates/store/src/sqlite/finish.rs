@@ -12,6 +12,7 @@ use super::lease::write_lane;
 use super::sql;
 use super::submit::{add_events, enter_lane, submit_one};
 use super::tx::Tx;
+use super::writer::Durability;
 use crate::codes::{Code, read_retry};
 use crate::place::LaneState;
 
@@ -74,6 +75,14 @@ pub(super) struct Ended {
     pub(super) from: Code,
     /// The lease's nonce, if it was one that ended.
     pub(super) nonce: Option<i64>,
+}
+
+/// If a power cut takes away that an attempt failed, the task is tried again, which is what it was to be anyway.
+pub(super) fn durability(endings: &[(LeaseToken, Ending)]) -> Durability {
+    let is_retry = |ending: &Ending| {
+        ending.state == State::Queued && ending.events.is_empty() && ending.follow_ups.is_empty()
+    };
+    if endings.iter().all(|(_, ending)| is_retry(ending)) { Durability::Process } else { Durability::Power }
 }
 
 pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<Vec<Result<()>>> {

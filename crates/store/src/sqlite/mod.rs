@@ -6,6 +6,7 @@ mod access_secrets;
 mod act;
 mod alerts;
 mod finish;
+mod folder;
 mod lanes;
 mod lease;
 mod notify;
@@ -21,6 +22,7 @@ mod statistics;
 mod submit;
 mod syncer;
 mod tx;
+mod words;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +43,7 @@ use tokio::sync::Semaphore;
 use crate::arrivals::Signals;
 use crate::causes::causes;
 use crate::verifying;
+use words::Words;
 use writer::{Durability, Writer};
 
 /// A statement of this store, from its file.
@@ -67,6 +70,7 @@ pub struct Sqlite {
     writer: Mutex<Option<Arc<Writer>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     readers: Arc<Readers>,
+    words: Mutex<Option<Arc<Words>>>,
     signals: Arc<Signals>,
     clock: Arc<dyn Clock>,
     limits: Limits,
@@ -82,16 +86,17 @@ impl Sqlite {
     /// Leases of members are taken back: their process is gone. (Devices may still be at work.)
     pub async fn open(path: &Path, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
         let opened = path.to_owned();
-        let (conn, readers) = tokio::task::spawn_blocking(move || open_all(&opened))
+        let (conn, words, readers) = tokio::task::spawn_blocking(move || open_all(&opened))
             .await
             .map_err(|error| Error::Internal(error.to_string()))??;
         let signals = Arc::new(Signals::default());
-        let (writer, thread) = Writer::start(conn, log_of(path), clock.clone(), signals.clone())?;
+        let (writer, thread) = Writer::start(conn, path, clock.clone(), signals.clone())?;
         let store = Arc::new(Self {
             path: path.to_owned(),
             writer: Mutex::new(Some(Arc::new(writer))),
             thread: Mutex::new(Some(thread)),
             readers: Arc::new(Readers { idle: Mutex::new(readers), turn: Semaphore::new(READERS) }),
+            words: Mutex::new(Some(Arc::new(words))),
             signals,
             clock,
             limits,
@@ -106,6 +111,7 @@ impl Sqlite {
         let _all = self.readers.turn.acquire_many(READERS as u32).await;
         self.readers.turn.close();
         self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
@@ -124,13 +130,13 @@ impl Sqlite {
         verb: impl Fn(&mut tx::Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let writer = writer.ok_or_else(|| Error::Unavailable("the store is closed".into()))?;
+        let writer = writer.ok_or_else(closed)?;
         writer.write(name, durability, verb).await
     }
 
     async fn read<T: Send + 'static>(&self, look: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
         let readers = self.readers.clone();
-        let _turn = self.readers.turn.acquire().await.map_err(|_| Error::Unavailable("the store is closed".into()))?;
+        let _turn = self.readers.turn.acquire().await.map_err(|_| closed())?;
         let path = self.path.clone();
         tokio::task::spawn_blocking(move || {
             let idle = readers.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -144,6 +150,15 @@ impl Sqlite {
         })
         .await
         .map_err(|error| Error::Internal(error.to_string()))?
+    }
+
+    async fn with_words<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Words) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let words = words.ok_or_else(closed)?;
+        tokio::task::spawn_blocking(move || work(&words)).await.map_err(|error| Error::Internal(error.to_string()))?
     }
 
     async fn reap_step(&self, limit: usize, of_holders: Option<&'static str>) -> Result<u64> {
@@ -174,7 +189,7 @@ impl Queue for Sqlite {
 
     async fn finish(&self, endings: Vec<(LeaseToken, Ending)>) -> Result<Vec<Result<()>>> {
         crate::checks::each_ending(endings, &self.limits, |endings| {
-            self.write("finish", Durability::Power, move |tx| finish::finish(tx, &endings))
+            self.write("finish", finish::durability(&endings), move |tx| finish::finish(tx, &endings))
         })
         .await
     }
@@ -184,7 +199,11 @@ impl Queue for Sqlite {
     }
 
     async fn prune(&self, retention: Retention) -> Result<u64> {
-        self.write("prune", Durability::Process, move |tx| prune::prune(tx, retention)).await
+        let gone = self.write("prune", Durability::Process, move |tx| prune::prune(tx, retention)).await?;
+        if !gone.events.is_empty() {
+            self.with_words(move |words| words.forget(&gone.events)).await?;
+        }
+        Ok(gone.count)
     }
 
     async fn act_on(&self, scope: &Scope, task: TaskId, verb: Move, act: Act) -> Result<TaskSummary> {
@@ -261,6 +280,10 @@ impl Queue for Sqlite {
     }
 }
 
+fn closed() -> Error {
+    Error::Unavailable("the store is closed".into())
+}
+
 /// Several questions about one moment.
 fn in_one_view<T>(conn: &Connection, look: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
     conn.execute_batch("BEGIN").map_err(broken)?;
@@ -269,7 +292,7 @@ fn in_one_view<T>(conn: &Connection, look: impl FnOnce(&Connection) -> Result<T>
     found
 }
 
-fn open_all(path: &Path) -> Result<(Connection, Vec<Connection>)> {
+fn open_all(path: &Path) -> Result<(Connection, Words, Vec<Connection>)> {
     make_private(path);
     let mut conn = Connection::open(path).map_err(|error| cannot_open(path, &error))?;
     prepare(&conn).map_err(|error| cannot_open(path, &error))?;
@@ -281,8 +304,9 @@ fn open_all(path: &Path) -> Result<(Connection, Vec<Connection>)> {
     migrations::migrations::runner().run(&mut conn).map_err(|error| {
         Error::Unavailable(format!("cannot bring {} up to date: {}", path.display(), causes(&error)))
     })?;
+    let words = Words::open(path, &conn)?;
     let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>>>()?;
-    Ok((conn, readers))
+    Ok((conn, words, readers))
 }
 
 /// A new store is for its owner's eyes: SQLite gives its log the same mode. What goes wrong here, opening reports.
@@ -301,14 +325,14 @@ fn log_of(path: &Path) -> PathBuf {
     log.into()
 }
 
-/// Up to 64 MiB of pages, used only as it fills. More would cost more than it saves: while the file is smaller than a
+/// Up to 32 MiB of pages, used only as it fills. More would cost more than it saves: while the file is smaller than a
 /// gigabyte, SQLite walks over all pages in memory at the end of nearly every transaction (it parks pages that it moves
 /// at the number of the page of the lock, which lies beyond the end of the file, and looks for them at the commit).
 fn prepare(conn: &Connection) -> rusqlite::Result<()> {
     prepare_any(conn)?;
     conn.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; \
-         PRAGMA wal_autocheckpoint = 1500; PRAGMA journal_size_limit = 67108864;",
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY; \
+         PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864;",
     )
 }
 
@@ -324,6 +348,14 @@ fn open_reader(path: &Path) -> Result<Connection> {
     let conn = Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
     prepare_any(&conn).map_err(broken)?;
     conn.execute_batch("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY").map_err(broken)?;
+    words::attach(path, &conn)?;
+    Ok(conn)
+}
+
+fn open_folder(path: &Path) -> Result<Connection> {
+    let conn = Connection::open(path).map_err(|error| cannot_open(path, &error))?;
+    prepare_any(&conn).map_err(broken)?;
+    conn.execute_batch("PRAGMA synchronous = NORMAL").map_err(broken)?;
     Ok(conn)
 }
 

@@ -93,7 +93,7 @@ impl Notify for Sqlite {
         if self.read(|conn| subscriptions::lanes_to_sweep(conn, 1)).await?.is_empty() {
             return Ok(0);
         }
-        self.write("notify", Power, move |tx| subscriptions::sweep(tx, limit)).await
+        self.write("notify", Process, move |tx| subscriptions::sweep(tx, limit)).await
     }
 
     async fn route(&self, endpoint: &str) -> Result<Option<Route>> {
@@ -113,7 +113,7 @@ impl Notify for Sqlite {
 
     async fn dispatch(&self, version: i64, events: Vec<(EventId, Vec<SubscriptionId>)>) -> Result<bool> {
         let pending_max = self.limits.pending_max;
-        self.write("dispatch", Power, move |tx| accept::dispatch(tx, version, &events, pending_max)).await
+        self.write("dispatch", Process, move |tx| accept::dispatch(tx, version, &events, pending_max)).await
     }
 
     async fn event(&self, scope: &Scope, id: EventId) -> Result<Event> {
@@ -160,7 +160,7 @@ impl Notify for Sqlite {
     async fn index(&self, limit: usize) -> Result<u64> {
         let batch = self.read(move |conn| super::in_one_view(conn, |conn| search::next_batch(conn, limit))).await?;
         match batch {
-            Some(batch) => self.write("notify", Process, move |tx| search::add(tx, &batch)).await,
+            Some(batch) => self.with_words(move |words| words.add(&batch)).await,
             None => Ok(0),
         }
     }

@@ -3,11 +3,11 @@
 use malla_queue::Result;
 use rusqlite::Connection;
 
-use super::tx::Tx;
+use super::words::Batch;
 use super::{many, sql};
 use crate::searching::{BODIES_MAX, MATCHES_MAX, Matches, Search, Span, index_words};
 
-/// Bytes of stored bodies that one step of indexing reads, so that the writer is not kept long.
+/// Bytes of stored bodies that one step of indexing reads.
 const INDEX_BYTES_MAX: usize = 4 * 1024 * 1024;
 const INDEX_STEP_MAX: usize = 500;
 
@@ -46,7 +46,7 @@ fn by_reading(conn: &Connection, search: &Search, span: Span, mark: i64) -> Resu
 fn by_index(conn: &Connection, search: &Search, span: Span) -> Result<Matches> {
     let words = search.words().into_iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" AND ");
     let found: Vec<i64> =
-        many(conn, sql!("notify/search"), (words, span.from, span.below, MATCHES_MAX), |row| row.get(0))?;
+        many(conn, sql!("words/search"), (words, span.from, span.below, MATCHES_MAX), |row| row.get(0))?;
     let next = (found.len() == MATCHES_MAX).then(|| found.last().copied()).flatten();
     if !search.needs_proof() {
         return Ok(Matches { ids: found, next });
@@ -64,20 +64,14 @@ fn by_index(conn: &Connection, search: &Search, span: Span) -> Result<Matches> {
 }
 
 fn mark(conn: &Connection) -> Result<i64> {
-    Ok(many(conn, sql!("notify/mark"), (), |row| row.get(0))?.pop().unwrap_or(0))
+    Ok(many(conn, sql!("words/mark"), (), |row| row.get(0))?.pop().unwrap_or(0))
 }
 
 fn read_body(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, i64, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }
 
-/// The words of the next events, as the writer takes them.
-pub(super) struct Batch {
-    from: i64,
-    words: Vec<(i64, String)>,
-}
-
-/// Cuts the next bodies into words; the writer need not wait for that.
+/// Cuts the next bodies into words.
 pub(super) fn next_batch(conn: &Connection, limit: usize) -> Result<Option<Batch>> {
     let from = mark(conn)?;
     let mut statement = conn.prepare_cached(sql!("notify/to_index")).map_err(super::broken)?;
@@ -92,16 +86,4 @@ pub(super) fn next_batch(conn: &Connection, limit: usize) -> Result<Option<Batch
         }
     }
     Ok((!words.is_empty()).then_some(Batch { from, words }))
-}
-
-/// Writes the words. Somebody else may have been faster: then nothing is left to do.
-pub(super) fn add(tx: &Tx<'_>, batch: &Batch) -> Result<u64> {
-    let Some((last, _)) = batch.words.last() else { return Ok(0) };
-    if tx.run(sql!("notify/set_mark"), (last, batch.from))? == 0 {
-        return Ok(0);
-    }
-    for (id, words) in batch.words.iter().filter(|(_, words)| !words.is_empty()) {
-        tx.run(sql!("notify/add_words"), (id, words))?;
-    }
-    Ok(batch.words.len() as u64)
 }

@@ -9,18 +9,26 @@ use super::tx::Tx;
 use crate::codes::Code;
 use crate::keeping::{Keeping, LOOKED_AT, ROUNDS_MAX};
 
-pub(super) fn prune(tx: &mut Tx<'_>, retention: Retention) -> Result<u64> {
+/// What one step forgot.
+pub(super) struct Gone {
+    pub(super) count: u64,
+    /// Whose words are to be forgotten too.
+    pub(super) events: Vec<i64>,
+}
+
+pub(super) fn prune(tx: &mut Tx<'_>, retention: Retention) -> Result<Gone> {
     let keeping = Keeping::new(retention, tx.now);
     let audit = TaskId::first_at(tx.now.minus(retention.audit)).0;
     let unused = tx.now.minus(retention.tasks).0;
     let mut gone = prune_lanes(tx, unused, retention.step)?;
     gone += prune_tasks(tx, &keeping)?;
     gone += prune_kept_lanes(tx, &keeping)?;
-    gone += prune_events(tx, &keeping)?;
+    let events = prune_events(tx, &keeping)?;
+    gone += events.len();
     gone += tx.run(sql!("prune/audit"), (audit, retention.step))?;
     gone += tx.run(sql!("prune/once"), (tx.now.0, retention.step))?;
     gone += tx.run(sql!("prune/sessions"), (tx.now.0, retention.step))?;
-    Ok(gone as u64)
+    Ok(Gone { count: gone as u64, events })
 }
 
 /// Finished tasks of lanes that have no retention of their own. Those that have are passed over, and where that ended is
@@ -76,7 +84,7 @@ fn prune_kept_lanes(tx: &mut Tx<'_>, keeping: &Keeping) -> Result<usize> {
     Ok(gone)
 }
 
-fn prune_events(tx: &Tx<'_>, keeping: &Keeping) -> Result<usize> {
+fn prune_events(tx: &Tx<'_>, keeping: &Keeping) -> Result<Vec<i64>> {
     let mut old: Vec<i64> = tx.many(sql!("prune/own_events"), (keeping.events, keeping.step), |row| row.get(0))?;
     let endpoints = tx.many(sql!("prune/event_endpoints"), (), |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
     for (endpoint, days) in endpoints {
@@ -86,9 +94,8 @@ fn prune_events(tx: &Tx<'_>, keeping: &Keeping) -> Result<usize> {
     }
     for id in &old {
         tx.run(sql!("prune/drop_event"), (id,))?;
-        tx.run(sql!("prune/drop_words"), (id,))?;
     }
-    Ok(old.len())
+    Ok(old)
 }
 
 fn prune_lanes(tx: &mut Tx<'_>, unused_since: i64, step: usize) -> Result<usize> {

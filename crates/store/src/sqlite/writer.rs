@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -11,10 +11,11 @@ use malla_queue::{Clock, Error, Result};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::folder::Folder;
 use super::routes::Routes;
 use super::syncer::{Synced, Syncer};
 use super::tx::{Memory, Tx};
-use super::{broken, run};
+use super::{broken, closed, log_of, run};
 use crate::arrivals::Signals;
 use crate::crashing::point;
 
@@ -26,7 +27,7 @@ const QUEUE_MAX: usize = 4_096;
 /// What a verb's transaction must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// The process. (What a power cut takes away is done again: leases.)
+    /// The process. (What a power cut takes away is done again: leases, attempts that failed.)
     Process,
     /// A power cut: it was promised to somebody.
     Power,
@@ -49,17 +50,18 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(
-        conn: Connection,
-        log: PathBuf,
+        mut conn: Connection,
+        path: &Path,
         clock: Arc<dyn Clock>,
         signals: Arc<Signals>,
     ) -> Result<(Self, JoinHandle<()>)> {
-        let syncer = Syncer::start(log, signals.clone())?;
+        let syncer = Syncer::start(log_of(path), signals.clone())?;
+        let folder = Folder::start(path, &mut conn)?;
         let memory = Memory::load(&conn).map_err(broken)?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let thread = std::thread::Builder::new()
             .name("malla-writer".into())
-            .spawn(move || Loop { conn, clock, signals, memory, roused: HashSet::new() }.run(jobs, syncer))
+            .spawn(move || Loop { conn, clock, signals, memory, roused: HashSet::new() }.run(jobs, syncer, folder))
             .map_err(|error| Error::Internal(format!("cannot start the writer: {error}")))?;
         Ok((Self { queue }, thread))
     }
@@ -75,9 +77,8 @@ impl Writer {
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let job = OneJob { name, durability, verb, result: None, reply };
-        let gone = || Error::Unavailable("the store is closed".into());
-        self.queue.send(Box::new(job)).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        self.queue.send(Box::new(job)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
     }
 }
 
@@ -141,7 +142,7 @@ struct Loop {
 }
 
 impl Loop {
-    fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>, syncer: Syncer) {
+    fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>, syncer: Syncer, mut folder: Folder) {
         let mut group = Vec::with_capacity(GROUP_MAX);
         while jobs.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
             let outcome = syncer.check().and_then(|()| self.run_group(&mut group));
@@ -162,8 +163,10 @@ impl Loop {
             } else {
                 syncer.answer_when_safe(Synced { jobs: to_sync, roused });
             }
+            folder.after_commit();
         }
         syncer.finish();
+        folder.finish();
         // So that the next start finds a short log; if it fails, that start does it.
         let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
