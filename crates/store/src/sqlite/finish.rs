@@ -79,9 +79,8 @@ pub(super) struct Ended {
 
 /// If a power cut takes away that an attempt failed, the task is tried again, which is what it was to be anyway.
 pub(super) fn durability(endings: &[(LeaseToken, Ending)]) -> Durability {
-    let is_retry = |ending: &Ending| {
-        ending.state == State::Queued && ending.events.is_empty() && ending.follow_ups.is_empty()
-    };
+    let is_retry =
+        |ending: &Ending| ending.state == State::Queued && ending.events.is_empty() && ending.follow_ups.is_empty();
     if endings.iter().all(|(_, ending)| is_retry(ending)) { Durability::Process } else { Durability::Power }
 }
 
