@@ -154,7 +154,10 @@ impl Notify for Sqlite {
         act: Act,
     ) -> Result<(Bulk, Option<PageMark>)> {
         let filter = filter.clone();
-        self.write("act", Power, move |tx| events::act_on(tx, &filter, below, verb, &act)).await
+        let found = self
+            .read(move |conn| super::in_one_view(conn, |conn| events::next_of_all(conn, &filter, below, verb)))
+            .await?;
+        self.write("act", Power, move |tx| events::act_on(tx, found.as_ref(), verb, &act)).await
     }
 
     async fn index(&self, limit: usize) -> Result<u64> {

@@ -1,6 +1,6 @@
 //! Events and notifications as people and deliveries look at them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use malla_notify::{
     Event, EventFilter, EventPage, EventSummary, Notification, NotificationFilter, NotificationPage, PageMark,
@@ -179,19 +179,44 @@ fn named(conn: &Connection, tasks: Vec<TaskSummary>) -> Result<Vec<Notification>
     Ok(named)
 }
 
-pub(super) fn act_on(
-    tx: &mut Tx<'_>,
+/// What a verb on all acts on next, found before its transaction: the writer does not search for words.
+pub(super) struct Found {
+    filter: NotificationFilter,
+    tasks: Vec<TaskSummary>,
+    next: Option<PageMark>,
+}
+
+/// `None`: the verb can do nothing with what the filter asks for.
+pub(super) fn next_of_all(
+    conn: &Connection,
     filter: &NotificationFilter,
     below: Option<PageMark>,
+    verb: Move,
+) -> Result<Option<Found>> {
+    let Some(filter) = narrowed(filter, verb) else { return Ok(None) };
+    let (tasks, next) = tasks(conn, &filter, below, STEP)?;
+    Ok(Some(Found { filter, tasks, next }))
+}
+
+pub(super) fn act_on(
+    tx: &mut Tx<'_>,
+    found: Option<&Found>,
     verb: Move,
     act: &Act,
 ) -> Result<(Bulk, Option<PageMark>)> {
     let (bulk, next) = tx.perform(act, |tx| {
-        let Some(filter) = narrowed(filter, verb) else { return Ok((Bulk::default(), None)) };
-        let (tasks, next) = tasks(tx.conn, &filter, below, STEP)?;
-        let ids: Vec<_> = tasks.iter().map(|task| task.id).collect();
-        let changed = move_each(tx, &ids, verb, &act.actor)?;
+        let Some(Found { filter, tasks, next }) = found else { return Ok((Bulk::default(), None)) };
+        let changed = move_each(tx, &still_meant(tx.conn, filter, tasks)?, verb, &act.actor)?;
         Ok((Bulk { changed, next: None }, next.map(|mark| mark.0)))
     })?;
     Ok((bulk, next.map(PageMark)))
+}
+
+/// Those that have not changed since so that the filter would pass them over.
+fn still_meant(conn: &Connection, filter: &NotificationFilter, found: &[TaskSummary]) -> Result<Vec<TaskId>> {
+    let events = found.iter().filter_map(|task| task.parent).map(|event| event.0).collect();
+    let statement = Builder::new('?').tasks_of_events(&as_tasks(filter), events);
+    let now = read::query(conn, statement, read::read_summary)?;
+    let meant: HashSet<_> = now.iter().map(|task| task.id).collect();
+    Ok(found.iter().map(|task| task.id).filter(|id| meant.contains(id)).collect())
 }

@@ -1,5 +1,6 @@
 //! A fresh store for each test, with a clock that the test moves.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,9 +48,15 @@ where
 
 pub(crate) async fn sqlite() -> House {
     let directory = tempfile::tempdir().expect("a directory");
+    let (_, house) = sqlite_at(&directory.path().join("malla.db")).await;
+    House { _directory: Some(directory), ..house }
+}
+
+/// One that is to be closed and opened again.
+pub(crate) async fn sqlite_at(path: &Path) -> (Arc<Sqlite>, House) {
     let clock = Arc::new(ManualClock::at(START));
-    let store = Sqlite::open(&directory.path().join("malla.db"), clock.clone(), small_limits()).await.expect("opens");
-    house(store, clock, Some(directory))
+    let store = Sqlite::open(path, clock.clone(), small_limits()).await.expect("opens");
+    (store.clone(), house(store, clock, None))
 }
 
 pub(crate) async fn postgres() -> House {

@@ -1,10 +1,12 @@
-//! Both stores against the promises of their verbs (`conformance`) and against a small model (`model`).
+//! Both stores against the promises of their verbs (`conformance`) and against a small model (`model`),
+//! and what only the embedded one has (`embedded`).
 //!
 //! PostgreSQL is the one that `MALLA_TEST_POSTGRES` names; `scripts/test` starts a throw-away one.
 
 #![allow(clippy::unwrap_used)] // a test that cannot go on says so by panicking
 
 mod conformance;
+mod embedded;
 mod harness;
 mod harness_notify;
 mod model;
