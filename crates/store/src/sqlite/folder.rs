@@ -35,8 +35,8 @@ pub(super) struct Folder {
 
 struct Shared {
     conn: Mutex<Connection>,
-    /// Pages in the log.
-    pages: AtomicUsize,
+    /// Pages in the log. The writer's hook holds this alone, so that `finish` closes the connection.
+    pages: Arc<AtomicUsize>,
     /// The log is long, and little of it is left to fold.
     nearly: AtomicBool,
 }
@@ -45,10 +45,10 @@ impl Folder {
     /// Folds what `writer` commits to the store at `path`.
     pub(super) fn start(path: &Path, writer: &mut Connection) -> Result<Self> {
         let conn = Mutex::new(open_folder(path)?);
-        let shared = Arc::new(Shared { conn, pages: AtomicUsize::new(0), nearly: AtomicBool::new(false) });
-        let told = shared.clone();
-        let hook = move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
-            told.pages.store(usize::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+        let pages = Arc::new(AtomicUsize::new(0));
+        let shared = Arc::new(Shared { conn, pages: pages.clone(), nearly: AtomicBool::new(false) });
+        let hook = move |_: &mut rusqlite::hooks::Wal, in_log: std::ffi::c_int| {
+            pages.store(usize::try_from(in_log).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         };
         writer.wal_hook(Some(hook)).map_err(broken)?;
