@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use malla_notify::mqtt::{Brokers, Listener, Publisher};
-use malla_notify::{AlertSender, Alerts, Deliverer, Guard, Intake, Notify, RecentEvents, Recorder, Statistics, Watch};
+use malla_notify::{AlertSender, Alerts, Deliverer, Intake, Notify, RecentEvents, Recorder, Statistics, Watch};
 use malla_queue::worker::Work;
 use malla_queue::{Clock as _, SystemClock};
+use malla_reach::Guard;
 use malla_store::Opened;
 
 use crate::config::Config;

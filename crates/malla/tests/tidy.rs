@@ -10,7 +10,9 @@ const LINES_MAX: usize = 500;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("queue", &[]),
     ("access", &["queue"]),
-    ("notify", &["queue"]),
+    ("reach", &["queue"]),
+    ("notify", &["queue", "reach"]),
+    ("fetch", &["queue", "reach"]),
     ("store", &["queue", "access", "notify"]),
     ("protocol", &[]),
     ("client", &["protocol"]),

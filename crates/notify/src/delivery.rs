@@ -13,11 +13,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use malla_queue::worker::Work;
 use malla_queue::{Act, Clock, Error, EventId, Failure, Leased, NextTry, Outcome, Result, Scope, Verdict};
+use malla_reach::Guard;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::known::Known;
-use crate::{Event, Guard, Notify, RecentEvents, Subscription, SubscriptionChange, SubscriptionState};
+use crate::{Event, Notify, RecentEvents, Subscription, SubscriptionChange, SubscriptionState};
 use answer::Answer;
 use events::Events;
 use http::{Exchange, Http};

@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::{FutureExt, select_all};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::{
-    Clock, Ending, Error, Failure, Holder, LeaseRequest, LeaseToken, Leased, Leases, Queue, Room, UnixMs, Verdict,
-    crash,
-};
+mod finisher;
+
+use finisher::{Ends, Finished};
+
+use crate::{Clock, Failure, Holder, LeaseRequest, LeaseToken, Leased, Leases, Queue, Room, Verdict, crash};
 
 /// What a room does with a task.
 #[async_trait]
@@ -45,10 +46,7 @@ pub struct Options {
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// A lane may be ready and yet give nothing (another node is at it): never spin on it.
 const WAIT_MIN: Duration = Duration::from_millis(1);
-/// Batches on their way to the store at once.
-const FINISHES_MAX: usize = 4;
-/// Small leases are put off this long in the hope of a larger one, and so are endings that follow others closely: each
-/// batch is a transaction, and the disk has other work.
+/// Small leases are put off this long in the hope of a larger one: each is a transaction.
 const GATHER: Duration = Duration::from_millis(2);
 
 /// Runs until `shutdown` turns true and everything in hand is finished or given back.
@@ -60,32 +58,23 @@ pub async fn run(
     shutdown: watch::Receiver<bool>,
 ) {
     let slots = Arc::new(Semaphore::new(options.concurrency));
-    let (done, results) = mpsc::channel(options.concurrency);
     let hand = Arc::new(Hand::default());
-    let finisher = tokio::spawn(finish_in_batches(queue.clone(), clock.clone(), hand.clone(), results, options.batch));
+    let (ends, mut finishers) = finisher::start(&queue, &clock, &hand, &options);
     let heart = tokio::spawn(keep_alive(queue.clone(), clock.clone(), hand.clone(), options.lease_for));
 
     let mut running = JoinSet::new();
-    lease_until_shutdown(&queue, &work, &clock, &options, shutdown, &slots, &hand, &done, &mut running).await;
+    lease_until_shutdown(&queue, &work, &clock, &options, shutdown, &slots, &hand, &ends, &mut running).await;
 
     let deadline = Instant::now() + options.grace;
     while let Ok(Some(_)) = tokio::time::timeout_at(deadline, running.join_next()).await {}
     running.shutdown().await;
     for leased in hand.unfinished() {
         let note = "the worker was shutting down".to_owned();
-        let _ = done.send(Finished { leased, verdict: Verdict::Released { note }, slot: None }).await;
+        ends.send(Finished { leased, verdict: Verdict::Released { note }, slot: None }).await;
     }
-    drop(done);
-    let _ = finisher.await;
+    drop(ends);
+    while finishers.join_next().await.is_some() {}
     heart.abort();
-}
-
-/// A task that came to an end, on its way to the store.
-struct Finished {
-    leased: Leased,
-    verdict: Verdict,
-    /// Freed when the store has it, so that what is in hand stays bounded.
-    slot: Option<OwnedSemaphorePermit>,
 }
 
 /// What this worker holds.
@@ -158,7 +147,7 @@ async fn lease_until_shutdown(
     mut shutdown: watch::Receiver<bool>,
     slots: &Arc<Semaphore>,
     hand: &Arc<Hand>,
-    done: &mpsc::Sender<Finished>,
+    ends: &Ends,
     running: &mut JoinSet<()>,
 ) {
     let mut arrivals: Vec<_> = options.rooms.iter().map(|room| queue.arrivals(room)).collect();
@@ -182,7 +171,7 @@ async fn lease_until_shutdown(
                 let took = tasks.len();
                 for leased in tasks {
                     let slot = slots.clone().try_acquire_owned().ok();
-                    start(leased, slot, work, hand, done, running);
+                    start(leased, slot, work, hand, ends, running);
                 }
                 match next_at {
                     _ if took == room => Duration::ZERO,
@@ -229,10 +218,10 @@ fn start(
     slot: Option<OwnedSemaphorePermit>,
     work: &Arc<dyn Work>,
     hand: &Arc<Hand>,
-    done: &mpsc::Sender<Finished>,
+    ends: &Ends,
     running: &mut JoinSet<()>,
 ) {
-    let (work, hand_of_task, done) = (work.clone(), hand.clone(), done.clone());
+    let (work, hand_of_task, ends) = (work.clone(), hand.clone(), ends.clone());
     let token = leased.token;
     hand.take_up(leased.clone());
     let abort = running.spawn(async move {
@@ -241,89 +230,10 @@ fn start(
             attempt.await.unwrap_or_else(|_| Verdict::Failed(Failure::new("the worker panicked: see its log")));
         crash::point("worker.worked");
         if hand_of_task.ended(token) {
-            let _ = done.send(Finished { leased, verdict, slot }).await;
+            ends.send(Finished { leased, verdict, slot }).await;
         }
     });
     hand.started(token, abort);
-}
-
-/// Carries what has ended to the store, as many at a time as have gathered, a few batches beside each other: each waits
-/// for the disk.
-async fn finish_in_batches(
-    queue: Arc<dyn Queue>,
-    clock: Arc<dyn Clock>,
-    hand: Arc<Hand>,
-    mut results: mpsc::Receiver<Finished>,
-    batch: usize,
-) {
-    let mut gathered = Vec::with_capacity(batch);
-    let mut under_way = JoinSet::new();
-    let mut not_before = tokio::time::Instant::now();
-    while results.recv_many(&mut gathered, batch).await > 0 {
-        if gathered.len() < batch {
-            tokio::time::sleep_until(not_before).await;
-            gathered.extend(std::iter::from_fn(|| results.try_recv().ok()).take(batch - gathered.len()));
-        }
-        not_before = tokio::time::Instant::now() + GATHER;
-        if under_way.len() >= FINISHES_MAX {
-            under_way.join_next().await;
-        }
-        let now = clock.now();
-        let mut slots = Vec::with_capacity(gathered.len());
-        let (leases, endings): (Vec<Leased>, Vec<_>) = gathered
-            .drain(..)
-            .map(|Finished { leased, verdict, slot }| {
-                slots.push(slot);
-                let ending = verdict.ending(&leased, now);
-                let token = leased.token;
-                (leased, (token, ending))
-            })
-            .unzip();
-        let (queue, clock, hand) = (queue.clone(), clock.clone(), hand.clone());
-        under_way.spawn(async move {
-            finish_batch(&queue, &clock, &leases, endings).await;
-            leases.iter().for_each(|leased| hand.put_down(leased.token));
-            drop(slots);
-        });
-    }
-    while under_way.join_next().await.is_some() {}
-}
-
-async fn finish_batch(
-    queue: &Arc<dyn Queue>,
-    clock: &Arc<dyn Clock>,
-    leases: &[Leased],
-    endings: Vec<(LeaseToken, Ending)>,
-) {
-    let mut back_off = BACK_OFF.0;
-    loop {
-        match queue.finish(endings.clone()).await {
-            Ok(answers) => return leases.iter().zip(answers).for_each(|(leased, answer)| report(leased, answer)),
-            // Not known whether it was applied; the same ending twice counts once, so ask again.
-            Err(Error::Unavailable(why)) if !given_up(leases, clock.now()) => {
-                tracing::warn!(why, "cannot finish {} tasks, trying again in {back_off:?}", leases.len());
-                tokio::time::sleep(back_off).await;
-                back_off = (back_off * 2).min(BACK_OFF.1);
-            }
-            Err(error) => {
-                return tracing::error!(%error, "{} tasks could not be finished: their leases will run out", leases.len());
-            }
-        }
-    }
-}
-
-/// Trying longer than a few leases is senseless: somebody else has the tasks by then.
-fn given_up(leases: &[Leased], now: UnixMs) -> bool {
-    leases.iter().all(|leased| now > leased.expires_at.plus(leased.started_at.until(leased.expires_at) * 4))
-}
-
-fn report(leased: &Leased, answer: Result<(), Error>) {
-    let task = leased.token.task;
-    match answer {
-        Ok(()) => {}
-        Err(Error::LeaseLost(_)) => tracing::warn!(%task, lane = %leased.lane, "finished too late: refused"),
-        Err(error) => tracing::error!(%task, %error, "the ending was refused"),
-    }
 }
 
 /// Extends all leases in hand three times within their length, and drops the work whose lease is lost.

@@ -96,7 +96,7 @@ fn in_range(key: &str, value: &Value) -> Result<(), String> {
         }
         "allow_networks" => {
             words(value).unwrap_or_default().iter().filter(|word| !word.is_empty()).try_for_each(|word| {
-                word.parse::<malla_notify::Network>().map(drop).map_err(|error| format!("holds a mistake: {error}"))
+                word.parse::<malla_reach::Network>().map(drop).map_err(|error| format!("holds a mistake: {error}"))
             })
         }
         "roles" => words(value).unwrap_or_default().iter().try_for_each(|word| word.parse::<Role>().map(drop)),

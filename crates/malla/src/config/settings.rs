@@ -131,10 +131,10 @@ impl Config {
     }
 
     /// Which addresses may be reached from here.
-    pub(crate) fn guard(&self) -> anyhow::Result<malla_notify::Guard> {
+    pub(crate) fn guard(&self) -> anyhow::Result<malla_reach::Guard> {
         let networks = self.allow_networks.iter().filter(|network| !network.is_empty());
         let networks: Result<Vec<_>, _> = networks.map(|network| network.parse()).collect();
-        Ok(malla_notify::Guard::new(self.allow_private, networks?))
+        Ok(malla_reach::Guard::new(self.allow_private, networks?))
     }
 
     /// The server that takes e-mail, if there is one.

@@ -11,10 +11,10 @@ use reqwest::{Method, Request};
 
 use super::notice::Payload;
 use super::{Alerts, Channel, Mail, Notice};
-use crate::Guard;
 use crate::delivery::http::{AGENT, Exchange, Http};
 use crate::delivery::judge::{Judgement, judge};
 use crate::signing::Secret;
+use malla_reach::Guard;
 
 /// From the connection to the end of the answer.
 const WEBHOOK_MAX: Duration = Duration::from_secs(30);

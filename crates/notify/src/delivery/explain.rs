@@ -5,7 +5,7 @@ use std::io;
 
 use rustls::CertificateError;
 
-use crate::guard::Unreachable;
+use malla_reach::Unreachable;
 
 /// Looks through what caused the error for something a person can act on.
 pub(super) fn explain(error: &reqwest::Error, host: &str) -> String {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_queue::{Error, Result};
+use malla_reach::Guard;
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Client, ClientBuilder, Method, Request, Response};
 use tokio::time::{Instant, timeout_at};
@@ -12,7 +13,7 @@ use url::Url;
 use super::answer::Answer;
 use super::explain::explain;
 use super::parcel::Parcel;
-use crate::{Auth, Event, Guard, Subscription, SubscriptionSpec};
+use crate::{Auth, Event, Subscription, SubscriptionSpec};
 
 /// A host with many addresses must not spend the whole deadline on a dead one.
 const CONNECT_MAX: Duration = Duration::from_secs(10);

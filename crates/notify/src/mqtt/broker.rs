@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use malla_queue::Error;
+use malla_reach::Guard;
 use rumqttc::{AsyncClient, Event, EventLoop, MqttOptions, TlsConfiguration, Transport};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use url::Url;
 
-use crate::{EndpointOptions, Guard};
+use crate::EndpointOptions;
 
 const KEEP_ALIVE_S: u16 = 30;
 /// Waits between two tries to connect.

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use malla_notify::signing::{self, Secret, Signed};
 use malla_notify::{
-    ALERT_ROOM, Alert, AlertId, AlertSender, AlertSpec, Alerts, Channel, Guard, Mail, NewAlert, Rule, test_notices,
+    ALERT_ROOM, Alert, AlertId, AlertSender, AlertSpec, Alerts, Channel, Mail, NewAlert, Rule, test_notices,
 };
 use malla_queue::worker::Work as _;
 use malla_queue::{
     Act, Clock as _, Error, LeaseToken, Leased, NewTask, NextTry, Result, Scope, SystemClock, TaskId, UnixMs, Verdict,
 };
+use malla_reach::Guard;
 use serde_json::Value;
 
 use crate::house::{done, failed};

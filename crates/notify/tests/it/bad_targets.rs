@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use malla_notify::Guard;
 use malla_queue::{Failure, NextTry};
+use malla_reach::Guard;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use malla_notify::{
-    DELIVER, Deliverer, EndpointId, EndpointOptions, Event, Guard, NewEvent, RecentEvents, SubscriptionSpec, Target,
-    lane_of,
+    DELIVER, Deliverer, EndpointId, EndpointOptions, Event, NewEvent, RecentEvents, SubscriptionSpec, Target, lane_of,
 };
 use malla_queue::worker::Work as _;
 use malla_queue::{
     Clock as _, EventId, Failure, Kind, LeaseToken, Leased, Outcome, Priority, RetryDelays, SystemClock, TaskId,
     UnixMs, Verdict,
 };
+use malla_reach::Guard;
 use serde_json::{Value, json};
 
 use crate::fake::Fake;
