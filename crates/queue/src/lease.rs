@@ -38,6 +38,18 @@ pub struct LeaseRequest {
     pub limit: usize,
     pub holder: Holder,
     pub lease_for: Duration,
+    /// Only from these lanes of the rooms, in this order; `None`: from any, those that waited longest first.
+    pub lanes: Option<Vec<LaneKey>>,
+    /// From a lane that runs one task at a time and runs none, up to this many, to be worked one after the other: the
+    /// gap between them is the holder's to keep. The lane starts nothing else before all of them have ended.
+    pub run_max: usize,
+}
+
+impl LeaseRequest {
+    /// From any lane, one task at a time from those that run one at a time.
+    pub fn new(rooms: Vec<Room>, limit: usize, holder: Holder, lease_for: Duration) -> Self {
+        Self { rooms, limit, holder, lease_for, lanes: None, run_max: 1 }
+    }
 }
 
 /// A task in the hands of its holder.

@@ -146,13 +146,16 @@ pub struct Overdue {
     pub retry: RetryDelays,
     pub failures: u32,
     pub lapses: u32,
+    /// The lane's gap.
+    pub gap: Duration,
     /// When the lost attempt began and who held it; `None` if it is a confirmation that is overdue.
     pub lease: Option<(UnixMs, String)>,
 }
 
 impl Overdue {
     /// What becomes of it: after a lost lease back to its lane at once, until that has happened too often;
-    /// a missing confirmation is a failed attempt like any other.
+    /// a missing confirmation is a failed attempt like any other. Its holder may have started something until the very
+    /// end of the lease, so the lane keeps its gap from now on.
     pub fn ending(self, now: UnixMs) -> Ending {
         let facts = Facts { task: self.task, lane: &self.lane, kind: &self.kind, group: self.group };
         match self.lease {
@@ -172,7 +175,9 @@ impl Overdue {
                     note: Some(note),
                     answer: None,
                 };
-                Ending { failures: self.failures, lapses, ..undone(&facts, (!spent).then_some(now), entry) }
+                let lane_rest_until = (!self.gap.is_zero()).then(|| now.plus(self.gap));
+                let undone = undone(&facts, (!spent).then_some(now), entry);
+                Ending { failures: self.failures, lapses, lane_rest_until, ..undone }
             }
             None => {
                 let failures = self.failures.saturating_add(1);
@@ -283,13 +288,20 @@ mod tests {
     fn overdue(failures: u32, lapses: u32, held: bool) -> Ending {
         let Leased { token, lane, kind, group, retry, .. } = leased(0);
         let lease = held.then(|| (NOW, "member:m".to_owned()));
-        Overdue { task: token.task, lane, kind, group, retry, failures, lapses, lease }.ending(NOW)
+        let gap = Duration::from_secs(3);
+        Overdue { task: token.task, lane, kind, group, retry, failures, lapses, gap, lease }.ending(NOW)
     }
 
     #[test]
     fn a_task_that_keeps_losing_its_lease_fails_in_the_end() {
         check(&overdue(0, 0, true), State::Queued, Some(0), What::Lapsed);
         check(&overdue(0, LAPSES_MAX - 1, true), State::Failed, None, What::Failed);
+    }
+
+    #[test]
+    fn a_lane_keeps_its_gap_from_the_end_of_a_lost_lease() {
+        assert_eq!(overdue(0, 0, true).lane_rest_until, Some(UnixMs(NOW.0 + 3_000)));
+        assert_eq!(overdue(0, 0, false).lane_rest_until, None);
     }
 
     #[test]

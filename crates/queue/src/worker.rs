@@ -158,12 +158,7 @@ async fn lease_until_shutdown(
         for arrival in &mut arrivals {
             arrival.mark_unchanged();
         }
-        let request = LeaseRequest {
-            rooms: options.rooms.clone(),
-            limit: room,
-            holder: options.holder.clone(),
-            lease_for: options.lease_for,
-        };
+        let request = LeaseRequest::new(options.rooms.clone(), room, options.holder.clone(), options.lease_for);
         let wait = match queue.lease(request).await {
             Ok(Leases { tasks, next_at }) => {
                 back_off = BACK_OFF.0;

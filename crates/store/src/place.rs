@@ -23,6 +23,17 @@ impl LaneState {
         }
         earliest.map(|earliest| earliest.max(self.next_start_at).max(turn))
     }
+
+    /// How many tasks it may start now: as many as have a place, one if there is a gap between them; a lane for one
+    /// task at a time gives a whole run to one holder.
+    pub(crate) fn may_start(&self, gap_ms: i64, run_max: usize) -> usize {
+        let places = usize::try_from(self.ceiling - self.running).unwrap_or(0);
+        match (self.ceiling, self.running) {
+            (1, 0) => run_max.max(1),
+            _ if gap_ms > 0 => places.min(1),
+            _ => places,
+        }
+    }
 }
 
 /// When a lane may start next after its gap was changed: the gap that already runs is shortened or lengthened with it;
@@ -50,6 +61,14 @@ mod tests {
         assert_eq!(LANE.place(None, 0), None);
         assert_eq!(LaneState { running: 1, ..LANE }.place(Some(1), 0), None);
         assert_eq!(LaneState { paused: true, ..LANE }.place(Some(1), 0), None);
+    }
+
+    #[test]
+    fn a_lane_for_one_at_a_time_gives_a_whole_run_to_one_holder() {
+        assert_eq!(LANE.may_start(1_000, 16), 16);
+        assert_eq!(LaneState { running: 3, ..LANE }.may_start(1_000, 16), 0);
+        assert_eq!(LaneState { ceiling: 4, running: 1, ..LANE }.may_start(0, 16), 3);
+        assert_eq!(LaneState { ceiling: 4, running: 1, ..LANE }.may_start(1_000, 16), 1);
     }
 
     #[test]

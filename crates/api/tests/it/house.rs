@@ -202,12 +202,12 @@ impl House {
 
     /// Leases all that is due and ends it with this verdict.
     pub(crate) async fn finish_all(&self, verdict: Verdict) {
-        let request = LeaseRequest {
-            rooms: vec![room(), Room::new(malla_notify::ROOM).unwrap()],
-            limit: 100,
-            holder: Holder::Member("test".into()),
-            lease_for: Duration::from_secs(30),
-        };
+        let request = LeaseRequest::new(
+            vec![room(), Room::new(malla_notify::ROOM).unwrap()],
+            100,
+            Holder::Member("test".into()),
+            Duration::from_secs(30),
+        );
         let leases = self.store.lease(request).await.unwrap();
         let now = self.clock.now();
         let endings = leases.tasks.iter().map(|task| (task.token, verdict.clone().ending(task, now))).collect();

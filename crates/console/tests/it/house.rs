@@ -86,12 +86,12 @@ impl House {
 
     /// Whoever works: takes all that is ready in the room and ends each task with this verdict.
     pub(crate) async fn work(&self, room: &str, verdict: &Verdict) -> usize {
-        let request = LeaseRequest {
-            rooms: vec![Room::new(room).expect("a room")],
-            limit: 100,
-            holder: Holder::Member("node-1".into()),
-            lease_for: Duration::from_secs(30),
-        };
+        let request = LeaseRequest::new(
+            vec![Room::new(room).expect("a room")],
+            100,
+            Holder::Member("node-1".into()),
+            Duration::from_secs(30),
+        );
         let leased = self.store.lease(request).await.expect("leases").tasks;
         let now = self.clock.now();
         let endings = leased.iter().map(|task| (task.token, verdict.clone().ending(task, now))).collect();

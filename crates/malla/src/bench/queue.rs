@@ -130,12 +130,7 @@ impl Bench {
     }
 
     async fn lease(queue: &Arc<dyn Queue>, room: &str, limit: usize) -> Result<Vec<Leased>> {
-        let request = LeaseRequest {
-            rooms: vec![Room::new(room)?],
-            limit,
-            holder: Holder::Member("bench".into()),
-            lease_for: LEASE_FOR,
-        };
+        let request = LeaseRequest::new(vec![Room::new(room)?], limit, Holder::Member("bench".into()), LEASE_FOR);
         Ok(queue.lease(request).await?.tasks)
     }
 

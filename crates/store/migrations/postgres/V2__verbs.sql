@@ -150,7 +150,7 @@ END $$;
 -- as few lanes as give each a `turn` of tasks, and then from more if those had fewer.
 -- Lanes that somebody else has locked are passed over, unless all are: then the first is waited for.
 CREATE FUNCTION malla_lease(
-    of_room TEXT, most INTEGER, turn INTEGER, now_ms BIGINT, expires BIGINT, by_holder TEXT, nonces BIGINT[]
+    of_room TEXT, most INTEGER, turn INTEGER, run_max INTEGER, keys TEXT[], now_ms BIGINT, expires BIGINT, by_holder TEXT, nonces BIGINT[]
 ) RETURNS TABLE (
     task BIGINT, nonce BIGINT, lane_key TEXT, kind TEXT, grp BIGINT, prio SMALLINT, failures INTEGER, retry TEXT, payload BYTEA
 ) LANGUAGE plpgsql
@@ -168,9 +168,15 @@ DECLARE
     again BOOLEAN := false;
 BEGIN
     FOREACH lanes_max IN ARRAY ARRAY[(most + turn - 1) / turn, most] LOOP
-        -- a range of lane_ready, as long as what is taken
-        SELECT array_agg(id ORDER BY ready_at) INTO line
-        FROM (SELECT id, ready_at FROM lane WHERE room = of_room AND ready_at <= now_ms ORDER BY ready_at LIMIT least(lanes_max, most - took)) l;
+        IF keys IS NULL THEN
+            -- a range of lane_ready, as long as what is taken
+            SELECT array_agg(id ORDER BY ready_at) INTO line
+            FROM (SELECT id, ready_at FROM lane WHERE room = of_room AND ready_at <= now_ms ORDER BY ready_at LIMIT least(lanes_max, most - took)) l;
+        ELSE
+            SELECT array_agg(l.id ORDER BY k.ord) INTO line
+            FROM unnest(keys) WITH ORDINALITY AS k (key, ord)
+            CROSS JOIN LATERAL (SELECT id FROM lane WHERE lane.key = k.key AND room = of_room AND ready_at <= now_ms OFFSET 0) l;
+        END IF;
         EXIT WHEN line IS NULL;
         SELECT array_agg(id) INTO mine
         FROM (SELECT id FROM lane WHERE id = ANY (line) AND ready_at <= now_ms ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l;
@@ -198,7 +204,8 @@ BEGIN
                 UNION ALL
                 SELECT * FROM (SELECT ready.task, ready.ctid AS place FROM ready WHERE n.prios & 4 > 0 AND ready.lane = n.id AND ready.prio = 2 AND ready.run_at <= now_ms
                                ORDER BY ready.run_at, ready.task LIMIT share) c
-                LIMIT least(share, CASE WHEN n.gap_ms > 0 THEN least(1, n.ceiling - n.running) ELSE n.ceiling - n.running END)
+                LIMIT least(share, CASE WHEN n.ceiling = 1 AND n.running = 0 THEN greatest(run_max, 1)
+                                        WHEN n.gap_ms > 0 THEN least(1, n.ceiling - n.running) ELSE n.ceiling - n.running END)
             ) r
             ORDER BY l.ord
             LIMIT most - took
@@ -377,6 +384,7 @@ DECLARE
     grps BIGINT[];
     codes SMALLINT[];
     leased BOOLEAN[];
+    rests BIGINT[];
 BEGIN
     PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM task WHERE id = ANY (tasks))) ORDER BY id FOR NO KEY UPDATE;
     IF resend THEN
@@ -395,9 +403,13 @@ BEGIN
           AND t.id <> (SELECT d.task FROM dedup d WHERE d.room = (SELECT n.room FROM lane n WHERE n.id = t.lane) AND d.key = t.dedup);
     END IF;
     SELECT array_agg(t.id), array_agg(t.lane), array_agg(t.prio), array_agg(t.run_at), array_agg(t.kind), array_agg(t.grp),
-           array_agg(t.state), array_agg(l.task IS NOT NULL)
-    INTO moved, lanes, prios, runs, kinds, grps, codes, leased
-    FROM task t LEFT JOIN LATERAL (SELECT task FROM lease WHERE lease.task = t.id OFFSET 0) l ON true
+           array_agg(t.state), array_agg(l.task IS NOT NULL),
+           -- the holder learns only later and may go on until its lease ends: a lane with a gap keeps it from there
+           array_agg(CASE WHEN n.gap_ms > 0 THEN l.expires_at + n.gap_ms END)
+    INTO moved, lanes, prios, runs, kinds, grps, codes, leased, rests
+    FROM task t
+    CROSS JOIN LATERAL (SELECT gap_ms FROM lane WHERE lane.id = t.lane OFFSET 0) n
+    LEFT JOIN LATERAL (SELECT task, expires_at FROM lease WHERE lease.task = t.id OFFSET 0) l ON true
     WHERE t.id = ANY (tasks) AND (CASE WHEN l.task IS NOT NULL THEN 6 ELSE t.state END)::smallint = ANY (froms)
       AND (taken IS NULL OR t.id <> ALL (taken));
     IF moved IS NULL THEN
@@ -427,7 +439,9 @@ BEGIN
         ));
     END IF;
     -- lanes that lost a running task, then the others
-    rouse := malla_release((SELECT array_agg(m.lane) FROM unnest(lanes, leased) AS m (lane, leased) WHERE m.leased), 1, NULL, now_ms)
+    rouse := malla_release(
+            (SELECT array_agg(m.lane) FROM unnest(lanes, leased) AS m (lane, leased) WHERE m.leased), 1,
+            (SELECT array_agg(m.rest) FROM unnest(rests, leased) AS m (rest, leased) WHERE m.leased), now_ms)
         || malla_release((SELECT array_agg(m.lane) FROM unnest(lanes, leased) AS m (lane, leased) WHERE NOT m.leased), 0, NULL, now_ms);
     PERFORM malla_count(lanes, kinds, grps, codes, array_fill(dest, ARRAY[cardinality(lanes)]));
 END $$;

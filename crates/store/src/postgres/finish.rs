@@ -1,5 +1,7 @@
 //! Ending leases, and sending back what is overdue.
 
+use std::time::Duration;
+
 use deadpool_postgres::{GenericClient, Object};
 use malla_queue::{
     Ending, Error, GroupId, HISTORY_BYTES_MAX, Kind, LaneKey, LeaseToken, Overdue, Result, TaskId, UnixMs,
@@ -136,14 +138,15 @@ pub(super) async fn reap(client: &mut Object, limit: usize, now: UnixMs) -> Resu
     let lapsed = rows.iter().map(|row| {
         let token = LeaseToken { task: TaskId(row.get(0)), nonce: row.get(1) };
         let lease = Some((UnixMs(row.get(2)), row.get(3)));
-        Ok((token, overdue(row, 4, token.task, lease)?.ending(now)))
+        let gap = u64::try_from(row.get::<_, i64>(10)).unwrap_or(0);
+        Ok((token, overdue(row, 4, token.task, gap, lease)?.ending(now)))
     });
     let lapsed = lapsed.collect::<Result<Vec<_>, Broken>>()?;
     let most = most - i64::try_from(lapsed.len()).unwrap_or(0);
     let rows = client.query(&client.prepare_cached(sql!("reap/awaiting")).await?, &[&now.0, &most]).await?;
     let unconfirmed = rows.iter().map(|row| {
         let token = LeaseToken { task: TaskId(row.get(0)), nonce: 0 };
-        Ok((token, overdue(row, 1, token.task, None)?.ending(now)))
+        Ok((token, overdue(row, 1, token.task, 0, None)?.ending(now)))
     });
     let unconfirmed = unconfirmed.collect::<Result<Vec<_>, Broken>>()?;
 
@@ -159,7 +162,13 @@ pub(super) async fn reap(client: &mut Object, limit: usize, now: UnixMs) -> Resu
 }
 
 /// Reads the columns kind, grp, failures, lapses, retry and the lane's key, from column `at` on.
-fn overdue(row: &Row, at: usize, task: TaskId, lease: Option<(UnixMs, String)>) -> Result<Overdue, Broken> {
+fn overdue(
+    row: &Row,
+    at: usize,
+    task: TaskId,
+    gap_ms: u64,
+    lease: Option<(UnixMs, String)>,
+) -> Result<Overdue, Broken> {
     let small = |column: usize| u32::try_from(row.get::<_, i32>(column)).unwrap_or(0);
     Ok(Overdue {
         task,
@@ -169,6 +178,7 @@ fn overdue(row: &Row, at: usize, task: TaskId, lease: Option<(UnixMs, String)>) 
         lapses: small(at + 3),
         retry: read_retry(row.get(at + 4))?,
         lane: LaneKey::trusted(row.get(at + 5)),
+        gap: Duration::from_millis(gap_ms),
         lease,
     })
 }

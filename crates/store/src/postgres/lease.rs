@@ -22,6 +22,9 @@ pub(super) async fn lease(client: &mut Object, request: &LeaseRequest, now: Unix
     let expires_at = now.plus(request.lease_for);
     let holder = request.holder.to_string();
     let rooms: Vec<&str> = request.rooms.iter().map(malla_queue::Room::as_str).collect();
+    let keys: Option<Vec<&str>> = request.lanes.as_ref().map(|keys| keys.iter().map(LaneKey::as_str).collect());
+    let run_max = i32::try_from(request.run_max).unwrap_or(i32::MAX);
+    let turn = run_max.max(TURN);
     let mut tasks: Vec<Leased> = Vec::new();
     let tx = client.transaction().await?;
     tx.batch_execute(UNFLUSHED).await?;
@@ -32,7 +35,8 @@ pub(super) async fn lease(client: &mut Object, request: &LeaseRequest, now: Unix
         }
         let nonces = nonces(left)?;
         let most = i32::try_from(left).unwrap_or(i32::MAX);
-        let rows = tx.query(&take, &[room, &most, &TURN, &now.0, &expires_at.0, &holder, &nonces]).await?;
+        let rows =
+            tx.query(&take, &[room, &most, &turn, &run_max, &keys, &now.0, &expires_at.0, &holder, &nonces]).await?;
         for row in &rows {
             tasks.push(read_leased(row, now, expires_at, &holder)?);
         }

@@ -25,6 +25,8 @@ struct Found {
     failures: i64,
     lapses: i64,
     result: Option<Vec<u8>>,
+    /// The lane's rest if the lease is taken away.
+    rest_until: Option<UnixMs>,
 }
 
 pub(super) fn act_on(tx: &mut Tx<'_>, scope: &Scope, id: TaskId, verb: Move, act: &Act) -> Result<TaskSummary> {
@@ -85,7 +87,7 @@ pub(super) fn move_each(tx: &mut Tx<'_>, ids: &[TaskId], verb: Move, by: &str) -
 fn find(tx: &Tx<'_>, id: TaskId) -> Result<Option<Found>> {
     tx.one(sql!("act/task"), (id.0,), |row| {
         let code = Code::read(row.get(4)?);
-        let nonce: Option<i64> = row.get(13)?;
+        let expires_at: Option<i64> = row.get(14)?;
         let key = LaneKey::trusted(row.get(11)?);
         Ok(Found {
             ended: Ended {
@@ -99,7 +101,8 @@ fn find(tx: &Tx<'_>, id: TaskId) -> Result<Option<Found>> {
                 from: code,
                 nonce: None,
             },
-            state: code.own_state(nonce.is_some()),
+            state: code.own_state(expires_at.is_some()),
+            rest_until: rest_after(expires_at, row.get(13)?),
             lane_paused: row.get(12)?,
             run_at: row.get(8)?,
             failures: row.get(6)?,
@@ -110,7 +113,7 @@ fn find(tx: &Tx<'_>, id: TaskId) -> Result<Option<Found>> {
 }
 
 fn move_task(tx: &mut Tx<'_>, found: Found, verb: Move, to: State, by: &str, lanes: &mut Lanes) -> Result<()> {
-    let Found { ended, state, run_at, failures, lapses, result, .. } = found;
+    let Found { ended, state, run_at, failures, lapses, result, rest_until, .. } = found;
     if verb == Move::Resend {
         claim_dedup(tx, &ended, state)?;
     }
@@ -120,7 +123,7 @@ fn move_task(tx: &mut Tx<'_>, found: Found, verb: Move, to: State, by: &str, lan
         }
         State::Running => {
             tx.run(sql!("finish/drop_lease"), (ended.task.0,))?;
-            lanes.release(ended.lane, None);
+            lanes.release(ended.lane, rest_until);
         }
         State::Notified => {
             tx.run(sql!("finish/drop_awaiting"), (run_at, ended.task.0))?;
@@ -155,6 +158,12 @@ fn move_task(tx: &mut Tx<'_>, found: Found, verb: Move, to: State, by: &str, lan
     }
     tx.count(ended.lane, &ended.kind, ended.group, Some(ended.from), Some(code));
     Ok(())
+}
+
+/// Its holder learns only later that the task was taken away and may go on until its lease ends: a lane with a gap keeps
+/// it from there.
+fn rest_after(expires_at: Option<i64>, gap_ms: i64) -> Option<UnixMs> {
+    expires_at.filter(|_| gap_ms > 0).map(|expires_at| UnixMs(expires_at + gap_ms))
 }
 
 /// A task that is resent takes its dedup key again; refused while another task has it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use malla_queue::{
     Ending, Error, GroupId, HISTORY_BYTES_MAX, Kind, LaneId, LaneKey, LeaseToken, Overdue, Result, State, TaskId,
@@ -177,20 +178,21 @@ pub(super) fn reap(tx: &mut Tx<'_>, limit: usize, of_holders: Option<&str>) -> R
     let lapsed = tx.many(sql!("reap/leases"), (tx.now.0, of_holders, limit), |row| {
         let retry: Option<String> = row.get(10)?;
         let lease = Some((UnixMs(row.get(6)?), row.get(7)?));
-        overdue(row, Code::Open, [8, 9, 11], lease).map(|(ended, overdue)| (ended, overdue, retry))
+        overdue(row, Code::Open, [8, 9, 11], row.get(12)?, lease).map(|(ended, overdue)| (ended, overdue, retry))
     })?;
     let left = limit - lapsed.len();
     let unconfirmed = tx.many(sql!("reap/awaiting"), (tx.now.0, left), |row| {
         let retry: Option<String> = row.get(9)?;
         let due_at: i64 = row.get(6)?;
-        overdue(row, Code::Notified, [7, 8, 10], None).map(|(ended, overdue)| (ended, overdue, retry, due_at))
+        overdue(row, Code::Notified, [7, 8, 10], 0, None).map(|(ended, overdue)| (ended, overdue, retry, due_at))
     })?;
     let count = lapsed.len() + unconfirmed.len();
     for (ended, mut overdue, retry) in lapsed {
         overdue.retry = read_retry(retry.as_deref())?;
         tx.run(sql!("finish/drop_lease"), (ended.task.0,))?;
-        lanes.release(ended.lane, None);
-        apply(tx, &ended, &overdue.ending(tx.now))?;
+        let ending = overdue.ending(tx.now);
+        lanes.release(ended.lane, ending.lane_rest_until);
+        apply(tx, &ended, &ending)?;
         rooms.insert(ended.lane.0, ended.room);
     }
     for (ended, mut overdue, retry, due_at) in unconfirmed {
@@ -207,6 +209,7 @@ fn overdue(
     row: &rusqlite::Row<'_>,
     from: Code,
     rest: [usize; 3],
+    gap_ms: u64,
     lease: Option<(UnixMs, String)>,
 ) -> rusqlite::Result<(Ended, Overdue)> {
     let lane = LaneKey::trusted(row.get(rest[2])?);
@@ -230,6 +233,7 @@ fn overdue(
         retry: malla_queue::RetryDelays::none(),
         failures: row.get(rest[0])?,
         lapses: row.get(rest[1])?,
+        gap: Duration::from_millis(gap_ms),
         lease,
     };
     Ok((ended, overdue))

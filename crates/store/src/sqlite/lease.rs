@@ -21,7 +21,8 @@ pub(super) fn lease(tx: &mut Tx<'_>, request: &LeaseRequest) -> Result<Leases> {
         for round in 0..ROUNDS_MAX {
             let left = request.limit - tasks.len();
             // First from as few lanes as give each its turn; if those had fewer tasks, from more.
-            let lanes = if round == 0 { left.div_ceil(TURN as usize) } else { left };
+            let turn = request.run_max.max(TURN as usize);
+            let lanes = if round == 0 && request.lanes.is_none() { left.div_ceil(turn) } else { left };
             if left == 0 || lease_round(tx, room.as_str(), lanes, left, request, &mut tasks)? == 0 {
                 break;
             }
@@ -42,6 +43,21 @@ struct ReadyLane {
     state: LaneState,
 }
 
+fn ready_lane(row: &rusqlite::Row<'_>) -> rusqlite::Result<ReadyLane> {
+    Ok(ReadyLane {
+        id: row.get(0)?,
+        key: LaneKey::trusted(row.get(1)?),
+        gap_ms: row.get(3)?,
+        state: LaneState {
+            paused: false,
+            ceiling: row.get(2)?,
+            running: row.get(4)?,
+            next_start_at: row.get(5)?,
+            ready_at: None,
+        },
+    })
+}
+
 /// One walk over the lanes that are ready; returns how many lanes it saw.
 fn lease_round(
     tx: &mut Tx<'_>,
@@ -51,20 +67,18 @@ fn lease_round(
     request: &LeaseRequest,
     tasks: &mut Vec<Leased>,
 ) -> Result<usize> {
-    let lanes = tx.many(sql!("lease/lanes"), (room, tx.now.0, lanes_max), |row| {
-        Ok(ReadyLane {
-            id: row.get(0)?,
-            key: LaneKey::trusted(row.get(1)?),
-            gap_ms: row.get(3)?,
-            state: LaneState {
-                paused: false,
-                ceiling: row.get(2)?,
-                running: row.get(4)?,
-                next_start_at: row.get(5)?,
-                ready_at: None,
-            },
-        })
-    })?;
+    let lanes = match &request.lanes {
+        None => tx.many(sql!("lease/lanes"), (room, tx.now.0, lanes_max), ready_lane)?,
+        Some(keys) => {
+            let mut lanes = Vec::with_capacity(keys.len().min(lanes_max));
+            for key in keys.iter().filter(|key| key.room() == room) {
+                if lanes.len() < lanes_max {
+                    lanes.extend(tx.one(sql!("lease/lane"), (key.as_str(), tx.now.0), ready_lane)?);
+                }
+            }
+            lanes
+        }
+    };
     // Each lane gets an equal share, so that a long one leaves room for the others.
     let share = left.div_ceil(lanes.len().max(1));
     let end = tasks.len() + left;
@@ -86,8 +100,7 @@ fn lease_from(
     request: &LeaseRequest,
     tasks: &mut Vec<Leased>,
 ) -> Result<()> {
-    let room_left = usize::try_from(lane.state.ceiling - lane.state.running).unwrap_or(0);
-    let most = if lane.gap_ms > 0 { 1.min(most) } else { most }.min(room_left);
+    let most = most.min(lane.state.may_start(lane.gap_ms, request.run_max));
     let due = tx.many(sql!("lease/due"), (lane.id, tx.now.0, most), |row| {
         Ok((row.get::<_, i16>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
     })?;

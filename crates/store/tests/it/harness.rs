@@ -140,12 +140,14 @@ impl House {
     }
 
     pub(crate) async fn lease_from(&self, room: &str, holder: &str, limit: usize) -> Vec<Leased> {
-        let request = LeaseRequest {
-            rooms: vec![Room::new(room).expect("a room")],
-            limit,
-            holder: Holder::Member(holder.into()),
-            lease_for: LEASE,
-        };
+        let request =
+            LeaseRequest::new(vec![Room::new(room).expect("a room")], limit, Holder::Member(holder.into()), LEASE);
+        self.queue.lease(request).await.expect("leases").tasks
+    }
+
+    pub(crate) async fn lease_runs(&self, limit: usize, run_max: usize, lanes: Option<Vec<LaneKey>>) -> Vec<Leased> {
+        let (rooms, holder) = (vec![malla_queue::drill::room()], Holder::Member("worker".into()));
+        let request = LeaseRequest { run_max, lanes, ..LeaseRequest::new(rooms, limit, holder, LEASE) };
         self.queue.lease(request).await.expect("leases").tasks
     }
 

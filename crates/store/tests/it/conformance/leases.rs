@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use malla_queue::{Error, LAPSES_MAX, LaneSettings, NewTask, Priority, Scope, State, UnixMs, What};
+use malla_queue::{Error, LAPSES_MAX, LaneSettings, Move, NewTask, Priority, Scope, State, UnixMs, What};
 
-use crate::harness::{House, LEASE, done, failed, on_both_stores, task};
+use crate::harness::{House, LEASE, act, done, failed, lane, on_both_stores, task};
 
 on_both_stores!(
     a_lease_makes_a_task_running_and_nobody_else_gets_it,
@@ -14,6 +14,9 @@ on_both_stores!(
     a_long_lane_does_not_starve_a_short_one,
     lanes_share_a_lease,
     a_delayed_task_waits_for_its_time_and_next_at_says_when,
+    a_run_has_its_lane_to_itself_until_all_of_it_has_ended,
+    only_the_lanes_asked_for_give_tasks,
+    a_lane_keeps_its_gap_after_a_lease_is_lost_or_taken_away,
     priority_decides_inside_a_lane,
     equal_tasks_go_oldest_first,
     a_late_commit_is_refused,
@@ -91,12 +94,7 @@ async fn a_delayed_task_waits_for_its_time_and_next_at_says_when(house: House) {
     use malla_queue::{Clock as _, Holder, LeaseRequest};
     let at = house.clock.now().plus(Duration::from_secs(10));
     house.submit(NewTask { run_at: Some(at), ..task("a") }).await;
-    let request = LeaseRequest {
-        rooms: vec![malla_queue::drill::room()],
-        limit: 5,
-        holder: Holder::Member("m".into()),
-        lease_for: LEASE,
-    };
+    let request = LeaseRequest::new(vec![malla_queue::drill::room()], 5, Holder::Member("m".into()), LEASE);
     let leases = house.queue.lease(request).await.unwrap();
     assert!(leases.tasks.is_empty());
     assert_eq!(leases.next_at, Some(at));
@@ -204,4 +202,59 @@ async fn rooms_are_apart(house: House) {
     let elsewhere = NewTask { lane: "other/a".parse().unwrap(), ..task("a") };
     house.submit(elsewhere).await;
     assert!(house.lease(10).await.is_empty());
+}
+
+fn serial(name: &str, gap_ms: u64) -> NewTask {
+    NewTask { lane_settings: LaneSettings { ceiling: 1, gap_ms }, ..task(name) }
+}
+
+async fn a_run_has_its_lane_to_itself_until_all_of_it_has_ended(house: House) {
+    house.queue.submit(vec![serial("a", 1_000); 5], None).await.unwrap();
+    let run = house.lease_runs(10, 3, None).await;
+    assert_eq!(run.len(), 3);
+    for leased in &run {
+        house.wait(Duration::from_secs(5));
+        assert!(house.lease_runs(10, 3, None).await.is_empty(), "the run goes on");
+        let rest = Some(Duration::from_millis(700));
+        let outcome = malla_queue::Outcome { lane_rest: rest, ..Default::default() };
+        house.finish(leased, malla_queue::Verdict::Done(outcome)).await.unwrap();
+    }
+    house.wait(Duration::from_millis(699));
+    assert!(house.lease_runs(10, 3, None).await.is_empty(), "the lane rests after the last");
+    house.wait(Duration::from_millis(1));
+    assert_eq!(house.lease_runs(10, 3, None).await.len(), 2);
+    house.verify().await;
+}
+
+async fn only_the_lanes_asked_for_give_tasks(house: House) {
+    for name in ["a", "b", "c"] {
+        house.queue.submit(vec![serial(name, 0); 4], None).await.unwrap();
+    }
+    let asked = Some(vec![lane("c"), lane("a"), lane("none")]);
+    let leased = house.lease_runs(6, 4, asked).await;
+    let names: Vec<_> = leased.iter().map(|leased| leased.lane.name()).collect();
+    assert_eq!(names, ["c", "c", "c", "a", "a", "a"], "in the order asked for, each its share");
+    assert_eq!(house.lease_runs(6, 4, None).await.iter().filter(|leased| leased.lane.name() == "b").count(), 4);
+    house.verify().await;
+}
+
+async fn a_lane_keeps_its_gap_after_a_lease_is_lost_or_taken_away(house: House) {
+    let gap = Duration::from_secs(60);
+    house.queue.submit(vec![serial("lost", 60_000); 2], None).await.unwrap();
+    house.lease_one().await;
+    house.wait(gap + Duration::from_secs(10));
+    assert_eq!(house.queue.reap(10).await.unwrap(), 1);
+    assert!(house.lease(10).await.is_empty(), "who lost it may have started something just before");
+    house.wait(gap);
+    assert_eq!(house.lease(10).await.len(), 1);
+
+    house.queue.submit(vec![serial("taken", 60_000); 2], None).await.unwrap();
+    let taken = house.lease_one().await;
+    house.queue.act_on(&malla_queue::Scope::All, taken.token.task, Move::Discard, act("task.verb")).await.unwrap();
+    house.wait(gap + LEASE - Duration::from_millis(1));
+    let again = house.lease_runs(10, 1, Some(vec![lane("taken")])).await;
+    assert!(again.is_empty(), "its holder may go on until its lease ends");
+    house.wait(Duration::from_millis(1));
+    assert_eq!(house.lease_runs(10, 1, Some(vec![lane("taken")])).await.len(), 1);
+    house.verify().await;
 }

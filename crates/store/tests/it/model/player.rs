@@ -1,5 +1,6 @@
 //! Plays random verbs on a store and on the model side by side.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use malla_queue::{
@@ -120,19 +121,20 @@ impl Player {
 
     async fn lease(&mut self) {
         let limit = 1 + self.dice.roll(5);
+        let run_max = [1, 1, 3][self.dice.roll(3)];
+        let some: Vec<LaneKey> = self.world.lanes.keys().filter(|_| self.dice.one_in(2)).cloned().collect();
+        let lanes = self.dice.one_in(4).then_some(some);
         // Lanes that stood in line for nothing are put right on the way, so a few calls may be needed.
         for _ in 0..8 {
-            let leased = self.house.lease(limit).await;
-            self.log(format!("lease {limit}: {:?}", leased.iter().map(|l| l.token.task).collect::<Vec<_>>()));
+            let leased = self.house.lease_runs(limit, run_max, lanes.clone()).await;
+            let tasks: Vec<_> = leased.iter().map(|leased| leased.token.task).collect();
+            self.log(format!("lease {limit} in runs of {run_max} from {lanes:?}: {tasks:?}"));
             assert!(leased.len() <= limit);
+            self.check_leases(&leased, run_max, lanes.as_deref());
             let now = self.now();
-            for leased in &leased {
-                assert_eq!(self.world.next_of(&leased.lane, now), Some(leased.token.task), "not the lane's next");
-                self.world.lease(leased, now);
-            }
             let got_some = !leased.is_empty();
             self.held.extend(leased);
-            if got_some || !self.world.can_start(now) {
+            if got_some || !self.world.can_start(lanes.as_deref(), now) {
                 return;
             }
         }
@@ -140,6 +142,28 @@ impl Player {
         let startable: Vec<_> = self.world.lanes.keys().filter_map(|lane| self.world.next_of(lane, now)).collect();
         let findings = self.house.queue.verify().await;
         panic!("{startable:?} could start, but nothing was leased; the store says {findings:?}");
+    }
+
+    /// Takes the leases over, after checking that each was its lane's next and allowed, or went on with a run.
+    fn check_leases(&mut self, leased: &[Leased], run_max: usize, lanes: Option<&[LaneKey]>) {
+        let now = self.now();
+        let mut runs: BTreeMap<LaneKey, usize> = BTreeMap::new();
+        for leased in leased {
+            let (lane, task) = (&leased.lane, leased.token.task);
+            assert!(lanes.is_none_or(|lanes| lanes.contains(lane)), "{task} is of a lane that was not asked for");
+            let next = match runs.get_mut(lane) {
+                Some(length) if *length < run_max => {
+                    *length += 1;
+                    self.world.first_in_line(lane, now)
+                }
+                _ => self.world.next_of(lane, now),
+            };
+            assert_eq!(next, Some(task), "not the lane's next");
+            if self.world.lanes[lane].settings.ceiling == 1 && self.world.running(lane) == 0 {
+                runs.insert(lane.clone(), 1);
+            }
+            self.world.lease(leased, now);
+        }
     }
 
     fn verdict(&mut self) -> Verdict {
@@ -256,6 +280,7 @@ impl Player {
         assert_eq!(reaped, found.len() as u64);
         for (id, task) in found {
             let lease = task.lease.map(|_| (now, "m".to_owned()));
+            let gap = Duration::from_millis(self.world.lanes[&task.lane].settings.gap_ms);
             let overdue = Overdue {
                 task: id,
                 lane: task.lane,
@@ -264,6 +289,7 @@ impl Player {
                 retry: task.retry,
                 failures: task.failures,
                 lapses: task.lapses,
+                gap,
                 lease,
             };
             self.world.apply(id, &overdue.ending(now));
