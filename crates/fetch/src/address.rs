@@ -91,8 +91,14 @@ impl PageUrl {
     }
 
     pub fn key(&self) -> UrlKey {
-        let hash = blake3::hash(self.0.as_str().as_bytes());
-        UrlKey(hash.as_bytes()[..16].try_into().expect("16 of 32 bytes"))
+        UrlKey::of(self.as_str())
+    }
+}
+
+impl UrlKey {
+    pub(crate) fn of(text: &str) -> Self {
+        let hash = blake3::hash(text.as_bytes());
+        Self(hash.as_bytes()[..16].try_into().expect("16 of 32 bytes"))
     }
 }
 

@@ -1,9 +1,10 @@
 //! How a device and whoever gives it work talk: in one process, or over HTTP.
 
 use async_trait::async_trait;
+use malla_queue::LeaseToken;
+use serde::{Deserialize, Serialize};
 
 use crate::{Block, Brought};
-use malla_queue::LeaseToken;
 
 /// Gives out blocks and takes in what comes back.
 #[async_trait]
@@ -28,7 +29,8 @@ pub struct Wish {
 }
 
 /// What a device has seen of its own speed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Measures {
     /// Requests under way at once.
     pub parallel: u32,

@@ -3,15 +3,33 @@
 //! A URL becomes a task in the lane of its site, so politeness is the lane's: one device at a time has a site, in a run
 //! of pages with the site's gap between them, and the lane rests after it.
 
+mod abuse;
 mod address;
 mod block;
+mod device;
 mod dispatch;
+mod get;
+mod job;
+mod page;
+mod robots;
+mod site;
+mod verbs;
+pub mod worker;
 
+pub use abuse::suspicious;
 pub use address::{PageUrl, Site, UrlKey, WrongUrl};
 pub use block::{
     Answer, Block, Brought, Item, NO_ANSWER, NOT_ASKED, PackedBody, Run, Trouble, TroubleKind, Validators, What,
 };
 pub use dispatch::{Dispatch, DispatchError, Measures, Wish};
+pub use get::{GetLimits, Getter, Got, Line};
+pub use robots::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, Standing, Verdict};
+
+pub use device::{About, Device, DeviceId, DeviceState, NewDevice, OFFLINE_AFTER_MS, Tally};
+pub use job::{Answered, JOB_URLS_MAX, Job, JobId, NewJob, Wanted};
+pub use page::{BodyHash, CheckedBody, NewPage, Page, PageId, PageTask, Shelf, unpack};
+pub use site::{GAP_MS, Seen, SiteState, retry_after};
+pub use verbs::{CacheSize, Commit, Fetch, Keep, KnownRobots, KnownSite, Ready, Settled, Settlement};
 
 /// The room whose lanes are sites.
 pub const ROOM: &str = "fetch";

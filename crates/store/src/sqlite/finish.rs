@@ -85,7 +85,28 @@ pub(super) fn durability(endings: &[(LeaseToken, Ending)]) -> Durability {
     if endings.iter().all(|(_, ending)| is_retry(ending)) { Durability::Process } else { Durability::Power }
 }
 
+/// How an ending was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    Now,
+    /// The same ending came before.
+    Before,
+    /// The lease is lost.
+    Lost,
+}
+
+impl Taken {
+    pub(super) fn answer(self, task: TaskId) -> Result<()> {
+        if self == Taken::Lost { Err(Error::LeaseLost(task)) } else { Ok(()) }
+    }
+}
+
 pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<Vec<Result<()>>> {
+    let taken = end(tx, endings)?;
+    Ok(endings.iter().zip(taken).map(|((token, _), taken)| taken.answer(token.task)).collect())
+}
+
+pub(super) fn end(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<Vec<Taken>> {
     let mut lanes = Lanes::default();
     let mut rooms = BTreeMap::new();
     let mut answers = Vec::with_capacity(endings.len());
@@ -100,7 +121,7 @@ pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Resul
         apply(tx, &ended, ending)?;
         rooms.insert(ended.lane.0, ended.room);
         follow_ups.extend(ending.follow_ups.iter().map(|task| (token.task, task)));
-        answers.push(Ok(()));
+        answers.push(Taken::Now);
     }
     // After all endings, so that a dedup key that one of them frees is free.
     for (parent, task) in follow_ups {
@@ -129,10 +150,9 @@ fn find_lease(tx: &Tx<'_>, token: LeaseToken, ending: &Ending) -> Result<Option<
     Ok(found.filter(|ended| ended.nonce == Some(token.nonce)))
 }
 
-/// The same ending given again is fine; any other token is lost.
-fn already_ended(tx: &Tx<'_>, token: LeaseToken) -> Result<Result<()>> {
+fn already_ended(tx: &Tx<'_>, token: LeaseToken) -> Result<Taken> {
     let last: Option<i64> = tx.one(sql!("finish/ended_by"), (token.task.0,), |row| row.get(0))?.flatten();
-    Ok(if last == Some(token.nonce) { Ok(()) } else { Err(Error::LeaseLost(token.task)) })
+    Ok(if last == Some(token.nonce) { Taken::Before } else { Taken::Lost })
 }
 
 /// Writes what became of a task and its events. Its lease or place among the awaited is gone already.

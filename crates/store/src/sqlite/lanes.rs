@@ -1,6 +1,6 @@
 //! What an operator changes about a lane.
 
-use malla_queue::{Act, Error, GroupId, Lane, LaneChange, LaneKey, Result, Scope};
+use malla_queue::{Act, Error, GroupId, Lane, LaneChange, LaneKey, Result, Scope, UnixMs};
 
 use super::lease::write_lane;
 use super::tx::Tx;
@@ -12,6 +12,18 @@ pub(super) struct Found {
     group: Option<GroupId>,
     gap_ms: i64,
     state: LaneState,
+    settled: bool,
+}
+
+impl Found {
+    /// An operator has changed it.
+    pub(super) fn settled(&self) -> bool {
+        self.settled
+    }
+
+    pub(super) fn gap_ms(&self) -> u64 {
+        u64::try_from(self.gap_ms).unwrap_or(0)
+    }
 }
 
 pub(super) fn find(tx: &Tx<'_>, key: &LaneKey) -> Result<Option<Found>> {
@@ -23,7 +35,8 @@ pub(super) fn find(tx: &Tx<'_>, key: &LaneKey) -> Result<Option<Found>> {
             next_start_at: row.get(6)?,
             ready_at: None,
         };
-        Ok(Found { id: row.get(0)?, group: row.get::<_, Option<i64>>(1)?.map(GroupId), gap_ms: row.get(4)?, state })
+        let group = row.get::<_, Option<i64>>(1)?.map(GroupId);
+        Ok(Found { id: row.get(0)?, group, gap_ms: row.get(4)?, state, settled: row.get(7)? })
     })
 }
 
@@ -35,6 +48,22 @@ pub(super) fn write(tx: &mut Tx<'_>, found: Found, change: LaneChange) -> Result
     let new_gap_ms = change.gap_ms.map_or(gap_ms, |gap| i64::try_from(gap).unwrap_or(i64::MAX));
     state.next_start_at = regapped(state.next_start_at, gap_ms, new_gap_ms, tx.now.0);
     tx.run(sql!("lane/change"), (id, state.paused, state.ceiling, new_gap_ms, state.next_start_at))?;
+    write_lane(tx, id, &state, tx.now.0)
+}
+
+/// Writes another gap, which no operator asked for.
+pub(super) fn set_gap(tx: &mut Tx<'_>, found: Found, gap_ms: u64) -> Result<()> {
+    let Found { id, gap_ms: old_ms, mut state, .. } = found;
+    let new_ms = i64::try_from(gap_ms).unwrap_or(i64::MAX);
+    state.next_start_at = regapped(state.next_start_at, old_ms, new_ms, tx.now.0);
+    tx.run(sql!("lane/retune"), (id, new_ms, state.next_start_at))?;
+    write_lane(tx, id, &state, tx.now.0)
+}
+
+/// The lane starts nothing before.
+pub(super) fn rest(tx: &mut Tx<'_>, key: &LaneKey, until: UnixMs) -> Result<()> {
+    let Some(Found { id, mut state, .. }) = find(tx, key)? else { return Ok(()) };
+    state.next_start_at = state.next_start_at.max(until.0);
     write_lane(tx, id, &state, tx.now.0)
 }
 

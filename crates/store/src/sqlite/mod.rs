@@ -5,6 +5,13 @@ mod access_people;
 mod access_secrets;
 mod act;
 mod alerts;
+mod fetch;
+mod fetch_commit;
+mod fetch_devices;
+mod fetch_jobs;
+mod fetch_pages;
+mod fetch_sites;
+mod fetch_trim;
 mod finish;
 mod folder;
 mod lanes;
@@ -61,7 +68,7 @@ mod migrations {
 /// Connections that read at the same time as the writer writes.
 const READERS: usize = 4;
 /// Statements each connection keeps prepared.
-const STATEMENTS: usize = 128;
+const STATEMENTS: usize = 256;
 /// Leases taken back in one step at start.
 const REAP_STEP: usize = 1_000;
 

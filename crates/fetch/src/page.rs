@@ -1,0 +1,209 @@
+//! A page as it was fetched, and what the cache knows of it.
+
+use bytes::Bytes;
+use malla_queue::{Error, Kind, LaneSettings, NewTask, Priority, Result, RetryDelays, TaskId, UnixMs};
+use serde::{Deserialize, Serialize};
+
+use crate::{PAGE, PackedBody, PageUrl, ROBOTS, Site, Trouble, UrlKey, Validators};
+
+/// A site that gives no answer, or pushes back, is asked for a page again after these.
+const RETRY_DELAYS_S: [u64; 2] = [2, 10];
+
+/// A fetched page's number, from the same sequence as the tasks'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PageId(pub TaskId);
+
+/// Names a body by what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BodyHash(pub [u8; 32]);
+
+/// A body that was unpacked and found to be what it claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedBody {
+    pub hash: BodyHash,
+    pub packed: Bytes,
+    pub bytes: u64,
+}
+
+impl CheckedBody {
+    /// Unpacks the body, at most `bytes_max`, and names it. `None` if it is empty.
+    pub fn check(body: &PackedBody, bytes_max: u64) -> Result<Option<Self>> {
+        let wrong = |why: &str| Error::Invalid(format!("a body does not unpack: {why}"));
+        if body.packed.is_empty() {
+            return if body.bytes == 0 { Ok(None) } else { Err(wrong("it is empty and claims not to be")) };
+        }
+        if body.bytes > bytes_max {
+            return Err(wrong("it is larger than is taken"));
+        }
+        let raw = unpack(&body.packed, body.bytes)?;
+        let hash = BodyHash(*blake3::hash(&raw).as_bytes());
+        Ok((!raw.is_empty()).then(|| Self { hash, packed: body.packed.clone(), bytes: body.bytes }))
+    }
+}
+
+/// Unpacks what must have exactly this many bytes.
+pub fn unpack(packed: &[u8], bytes: u64) -> Result<Vec<u8>> {
+    let wrong = |why: String| Error::Invalid(format!("a body does not unpack: {why}"));
+    let capacity = usize::try_from(bytes).map_err(|_| wrong("it is too large".into()))?;
+    let raw = zstd::bulk::decompress(packed, capacity).map_err(|error| wrong(error.to_string()))?;
+    if raw.len() != capacity {
+        return Err(wrong(format!("it has {} bytes, not {capacity}", raw.len())));
+    }
+    Ok(raw)
+}
+
+/// A page on its way into the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPage {
+    /// Where it was found.
+    pub url: String,
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<CheckedBody>,
+    pub trouble: Option<Trouble>,
+    pub fetched_at: UnixMs,
+    pub took_ms: u64,
+    /// The name of the device that fetched it.
+    pub device: Option<String>,
+}
+
+/// A page as the store gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub id: PageId,
+    pub url: String,
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: PackedBody,
+    pub trouble: Option<Trouble>,
+    pub fetched_at: UnixMs,
+    pub took_ms: u64,
+    pub device: Option<String>,
+}
+
+/// How long the cache may give a page out, and how to ask whether it has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shelf {
+    pub fresh_until: UnixMs,
+    pub validators: Validators,
+}
+
+/// What a task of this room is about: its payload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageTask {
+    #[serde(with = "as_text")]
+    pub url: PageUrl,
+    /// Redirects behind it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hops: u32,
+    /// The page in the cache that may still be the same, and how to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<PageId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+    /// The site whose robots.txt this is, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robots_of: Option<String>,
+}
+
+fn is_zero(hops: &u32) -> bool {
+    *hops == 0
+}
+
+impl PageTask {
+    pub fn new(url: PageUrl) -> Self {
+        Self { url, hops: 0, base: None, etag: None, last_modified: None, robots_of: None }
+    }
+
+    /// The robots.txt of a site, to be fetched before its pages.
+    pub fn robots(site: &Site) -> Self {
+        Self { robots_of: Some(site.as_str().to_owned()), ..Self::new(site.robots()) }
+    }
+
+    /// The task in the lane of its site. While one for the same URL (or the same site's robots.txt) waits, there is no
+    /// second.
+    pub fn to_task(&self, lane_settings: LaneSettings) -> NewTask {
+        let (kind, priority, dedup) = match &self.robots_of {
+            Some(site) => (ROBOTS, Priority::High, format!("robots {}", UrlKey::of(site))),
+            None => (PAGE, Priority::Normal, self.url.key().to_string()),
+        };
+        NewTask {
+            lane_settings,
+            priority,
+            dedup: Some(dedup),
+            retry: RetryDelays::seconds(RETRY_DELAYS_S),
+            ..NewTask::new(self.url.site().lane(), Kind::new(kind), self.to_payload())
+        }
+    }
+
+    pub fn to_payload(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("plain text and numbers")
+    }
+
+    pub fn from_payload(payload: &[u8]) -> Result<Self> {
+        serde_json::from_slice(payload).map_err(|error| Error::Internal(format!("a page's task is damaged: {error}")))
+    }
+
+    pub fn validators(&self) -> Validators {
+        Validators { etag: self.etag.clone(), last_modified: self.last_modified.clone() }
+    }
+}
+
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::PageUrl;
+
+    pub(super) fn serialize<S: Serializer>(url: &PageUrl, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(url.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PageUrl, D::Error> {
+        PageUrl::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_what_it_claims_or_refused() {
+        let packed =
+            |raw: &[u8], bytes| PackedBody { packed: zstd::bulk::compress(raw, 1).expect("packs").into(), bytes };
+        let good = CheckedBody::check(&packed(b"hello", 5), 100).expect("good").expect("not empty");
+        assert_eq!((good.bytes, good.hash), (5, BodyHash(*blake3::hash(b"hello").as_bytes())));
+        assert_eq!(CheckedBody::check(&PackedBody::default(), 100), Ok(None));
+        for wrong in [
+            packed(b"hello", 4),
+            packed(b"hello", 6),
+            packed(&[0; 1_000], 1_000),
+            PackedBody { packed: Bytes::new(), bytes: 5 },
+            PackedBody { packed: Bytes::from_static(b"garbage"), bytes: 5 },
+        ] {
+            assert!(CheckedBody::check(&wrong, 100).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_and_the_robots_of_its_site_are_two_tasks_in_one_lane() {
+        let url = PageUrl::parse("https://example.org/robots.txt").expect("a URL");
+        let settings = LaneSettings { ceiling: 1, gap_ms: 1_000 };
+        let page = PageTask::new(url.clone()).to_task(settings);
+        let robots = PageTask::robots(&url.site()).to_task(settings);
+        assert_eq!(page.lane, robots.lane);
+        assert_ne!(page.dedup, robots.dedup);
+        assert!(robots.priority < page.priority);
+    }
+
+    #[test]
+    fn a_payload_reads_back() {
+        let url = PageUrl::parse("https://example.org/a?b").expect("a URL");
+        let task = PageTask { hops: 2, etag: Some("\"x\"".into()), ..PageTask::new(url) };
+        assert_eq!(PageTask::from_payload(&task.to_payload()), Ok(task));
+        assert!(PageTask::from_payload(b"{}").is_err());
+    }
+}

@@ -1,0 +1,107 @@
+//! How many requests are under way at once on this device. The number changes while it works.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+pub(super) struct Slots {
+    free: Semaphore,
+    /// Slots to be taken away as they are given back.
+    owed: AtomicUsize,
+    limit: AtomicUsize,
+    /// Somebody had to wait for a slot.
+    waited: AtomicBool,
+}
+
+pub(super) struct Slot<'s> {
+    slots: &'s Slots,
+    permit: Option<SemaphorePermit<'s>>,
+}
+
+impl Slots {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            free: Semaphore::new(limit),
+            owed: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+            waited: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) async fn take(&self) -> Slot<'_> {
+        let permit = match self.free.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => {
+                self.waited.store(true, Ordering::Relaxed);
+                self.free.acquire().await.expect("it is never closed")
+            }
+        };
+        Slot { slots: self, permit: Some(permit) }
+    }
+
+    /// Whether somebody had to wait since this was asked last.
+    pub(super) fn were_short(&self) -> bool {
+        self.waited.swap(false, Ordering::Relaxed)
+    }
+
+    /// Only one may call this at a time.
+    pub(super) fn set_limit(&self, limit: usize) {
+        let before = self.limit.swap(limit, Ordering::Relaxed);
+        for _ in before..limit {
+            if !self.pay_one() {
+                self.free.add_permits(1);
+            }
+        }
+        for _ in limit..before {
+            match self.free.try_acquire() {
+                Ok(permit) => permit.forget(),
+                Err(_) => _ = self.owed.fetch_add(1, Ordering::AcqRel),
+            }
+        }
+    }
+
+    /// One less is owed; false if none was.
+    fn pay_one(&self) -> bool {
+        self.owed.fetch_update(Ordering::AcqRel, Ordering::Acquire, |owed| owed.checked_sub(1)).is_ok()
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        if self.slots.pay_one()
+            && let Some(permit) = self.permit.take()
+        {
+            permit.forget();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn slots_come_and_go() {
+        let slots = Slots::new(2);
+        let take = || slots.take().now_or_never();
+        let (first, second) = (take().expect("free"), take().expect("free"));
+        assert!(!slots.were_short());
+        assert!(take().is_none());
+        assert!(slots.were_short() && !slots.were_short());
+        slots.set_limit(1);
+        drop(first);
+        assert!(take().is_none(), "the limit is one, and one is taken");
+        slots.set_limit(3);
+        let (third, fourth) = (take().expect("free"), take().expect("free"));
+        assert!(take().is_none());
+        slots.set_limit(1);
+        slots.set_limit(2);
+        drop((second, third));
+        let fifth = take().expect("free");
+        assert!(take().is_none());
+        drop((fourth, fifth));
+        assert_eq!(slots.free.available_permits(), 2);
+    }
+}

@@ -1,0 +1,1 @@
+INSERT INTO body (hash, bytes, packed) VALUES (?1, ?2, ?3)

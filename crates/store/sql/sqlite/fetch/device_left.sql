@@ -1,0 +1,1 @@
+UPDATE device SET has_left = 1 WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT tally FROM device WHERE id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM shelf WHERE key = ?1 RETURNING bytes

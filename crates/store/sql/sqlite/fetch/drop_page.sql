@@ -1,0 +1,1 @@
+DELETE FROM page WHERE id = ?1

@@ -1,0 +1,1 @@
+DELETE FROM wish WHERE task = ?1

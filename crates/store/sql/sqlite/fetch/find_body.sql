@@ -1,0 +1,1 @@
+SELECT id FROM body WHERE hash = ?1

@@ -1,0 +1,1 @@
+SELECT page, fresh_until, etag, last_modified, used_at FROM shelf WHERE key = ?1

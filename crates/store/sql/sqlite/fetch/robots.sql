@@ -1,0 +1,1 @@
+SELECT robots_status, robots, robots_at, robots_until FROM site WHERE key = ?1 AND robots_status IS NOT NULL

@@ -1,0 +1,1 @@
+SELECT entries, bytes FROM shelf_size

@@ -1,0 +1,1 @@
+SELECT state FROM site WHERE key = ?1

@@ -1,0 +1,1 @@
+UPDATE shelf SET used_at = ?2 WHERE key = ?1

@@ -1,0 +1,164 @@
+//! What both stores write and read of fetch in the same way.
+
+use malla_fetch::{
+    About, Device, DeviceId, Job, JobId, Measures, NewPage, PackedBody, Page, PageId, SiteState, Tally, Trouble,
+    TroubleKind,
+};
+use malla_queue::{Error, GroupId, Result, TaskId, UnixMs};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Whoever waits for answers of jobs listens to this.
+pub(crate) const ANSWERS: &str = "fetch-answers";
+/// Pages are kept for this long after they were last an answer, on the shelf or not.
+pub(crate) const PAGES_KEPT_MS: i64 = 7 * 24 * 3_600_000;
+/// Devices that are listed.
+pub(crate) const DEVICES_MAX: usize = 10_000;
+/// A page on the shelf that is asked for more often than this is noted as used only once.
+pub(crate) const USED_STEP_MS: i64 = 60_000;
+
+pub(crate) fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plain data is JSON")
+}
+
+pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| Error::Internal(format!("a stored value is damaged: {error}")))
+}
+
+/// A site that nobody has told anything about is a new one.
+pub(crate) fn site_state(text: Option<&str>) -> Result<SiteState> {
+    text.map_or_else(|| Ok(SiteState::default()), from_json)
+}
+
+pub(crate) fn pack_robots(text: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(text, 3).expect("memory can be packed")
+}
+
+pub(crate) fn unpack_robots(packed: &[u8]) -> Result<Vec<u8>> {
+    zstd::bulk::decompress(packed, malla_fetch::ROBOTS_BYTES_MAX + 1)
+        .map_err(|error| Error::Internal(format!("a stored robots.txt is damaged: {error}")))
+}
+
+/// A job's row.
+pub(crate) struct JobRow {
+    pub(crate) id: i64,
+    pub(crate) group: Option<i64>,
+    pub(crate) total: i64,
+    pub(crate) done: i64,
+    pub(crate) good: i64,
+    pub(crate) cached: i64,
+    pub(crate) cancelled: bool,
+    pub(crate) finished_at: Option<i64>,
+}
+
+impl JobRow {
+    /// Counts an answer and says which it is.
+    pub(crate) fn count(&mut self, status: u16, cached: bool, now: UnixMs) -> i64 {
+        self.done += 1;
+        self.good += i64::from((200..300).contains(&status));
+        self.cached += i64::from(cached);
+        if self.done >= self.total && self.finished_at.is_none() {
+            self.finished_at = Some(now.0);
+        }
+        self.done
+    }
+
+    pub(crate) fn read(self) -> Job {
+        let count = |n: i64| u64::try_from(n).unwrap_or(0);
+        Job {
+            id: JobId(TaskId(self.id)),
+            group: self.group.map(GroupId),
+            total: count(self.total),
+            done: count(self.done),
+            good: count(self.good),
+            cached: count(self.cached),
+            cancelled: self.cancelled,
+            finished_at: self.finished_at.map(UnixMs),
+        }
+    }
+}
+
+/// A page's columns, in the order of the statements.
+#[derive(Default)]
+pub(crate) struct PageRow {
+    pub(crate) url: String,
+    pub(crate) status: i32,
+    pub(crate) headers: String,
+    pub(crate) bytes: i64,
+    pub(crate) trouble: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) fetched_at: i64,
+    pub(crate) took_ms: i64,
+    pub(crate) device: Option<String>,
+    pub(crate) packed: Option<Vec<u8>>,
+}
+
+impl PageRow {
+    pub(crate) fn read(self, id: i64) -> Result<Page> {
+        let packed = self.packed.unwrap_or_default();
+        // A body without its bytes is one that is not there.
+        let bytes = if packed.is_empty() { 0 } else { u64::try_from(self.bytes).unwrap_or(0) };
+        Ok(Page {
+            id: PageId(TaskId(id)),
+            url: self.url,
+            status: u16::try_from(self.status).unwrap_or(0),
+            headers: from_json(&self.headers)?,
+            body: PackedBody { packed: packed.into(), bytes },
+            trouble: trouble(self.trouble, self.note),
+            fetched_at: UnixMs(self.fetched_at),
+            took_ms: u64::try_from(self.took_ms).unwrap_or(0),
+            device: self.device,
+        })
+    }
+}
+
+fn trouble(what: Option<String>, note: Option<String>) -> Option<Trouble> {
+    let what = TroubleKind::from_name(&what?)?;
+    Some(Trouble { what, note: note.unwrap_or_default() })
+}
+
+/// What stands for a page that is not kept any more.
+pub(crate) fn forgotten(id: i64, url: &str) -> Page {
+    let note = "this page is not kept any more: ask for it again".to_owned();
+    let why = Trouble { what: TroubleKind::Refused, note };
+    let NewPage { url, status, headers, trouble, fetched_at, took_ms, device, .. } =
+        NewPage::not_asked(url.to_owned(), why, UnixMs(0));
+    let (id, body) = (PageId(TaskId(id)), PackedBody::default());
+    Page { id, url, status, headers, body, trouble, fetched_at, took_ms, device }
+}
+
+/// A device's row.
+pub(crate) struct DeviceRow {
+    pub(crate) id: i64,
+    pub(crate) name: String,
+    pub(crate) owner: String,
+    pub(crate) group: Option<i64>,
+    pub(crate) about: String,
+    pub(crate) blocked: bool,
+    pub(crate) joined_at: i64,
+    pub(crate) seen_at: i64,
+    pub(crate) left: bool,
+    pub(crate) measures: String,
+    pub(crate) tally: String,
+}
+
+impl DeviceRow {
+    pub(crate) fn read(self) -> Result<Device> {
+        let about: About = from_json(&self.about)?;
+        let measures: Measures = from_json(&self.measures)?;
+        let tally: Tally = from_json(&self.tally)?;
+        Ok(Device {
+            id: DeviceId(self.id),
+            name: self.name,
+            owner: self.owner,
+            group: self.group.map(GroupId),
+            about,
+            blocked: self.blocked,
+            joined_at: UnixMs(self.joined_at),
+            seen_at: UnixMs(self.seen_at),
+            left: self.left,
+            measures,
+            tally,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! The verbs of fetch on the embedded store.
+
+use async_trait::async_trait;
+use malla_fetch::{
+    Answered, CacheSize, Commit, Device, DeviceId, Fetch, Job, JobId, Keep, KnownRobots, KnownSite, Measures,
+    NewDevice, NewJob, Ready, Site, UrlKey,
+};
+use malla_queue::{Act, Arrivals, LaneSettings, LeaseToken, Leased, Result, Scope};
+
+use super::writer::Durability::{Power, Process};
+use super::{
+    Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_sites as sites,
+    fetch_trim,
+};
+use crate::fetch_rows::ANSWERS;
+
+#[async_trait]
+impl Fetch for Sqlite {
+    async fn ask(&self, job: NewJob, act: Act) -> Result<Job> {
+        job.check()?;
+        self.write("fetch.ask", Power, move |tx| jobs::ask(tx, &job, &act)).await
+    }
+
+    async fn job(&self, scope: &Scope, id: JobId) -> Result<Job> {
+        let scope = scope.clone();
+        self.read(move |conn| jobs::get(conn, &scope, id)).await
+    }
+
+    async fn jobs(&self, scope: &Scope, below: Option<JobId>, limit: usize) -> Result<Vec<Job>> {
+        let scope = scope.clone();
+        self.read(move |conn| jobs::list(conn, &scope, below, limit)).await
+    }
+
+    async fn cancel(&self, scope: &Scope, id: JobId, act: Act) -> Result<Job> {
+        let scope = scope.clone();
+        self.write("fetch", Power, move |tx| jobs::cancel(tx, &scope, id, &act)).await
+    }
+
+    async fn answers(&self, id: JobId, after: u64, limit: usize) -> Result<Vec<Answered>> {
+        self.read(move |conn| jobs::answers(conn, id, after, limit)).await
+    }
+
+    async fn forget(&self, urls: Vec<UrlKey>, act: Act) -> Result<u64> {
+        self.write("fetch", Power, move |tx| pages::forget(tx, &urls, &act)).await
+    }
+
+    fn answered(&self) -> Arrivals {
+        self.signals.subscribe(ANSWERS)
+    }
+
+    async fn ready(&self, limit: usize) -> Result<Vec<Ready>> {
+        let now = self.clock.now();
+        self.read(move |conn| sites::ready(conn, now, limit)).await
+    }
+
+    async fn want_robots(&self, of: Vec<Site>, lanes: LaneSettings) -> Result<()> {
+        self.write("fetch", Process, move |tx| sites::want_robots(tx, &of, lanes)).await
+    }
+
+    async fn robots(&self, site: &Site) -> Result<Option<KnownRobots>> {
+        let site = site.clone();
+        self.read(move |conn| sites::robots(conn, &site)).await
+    }
+
+    async fn leased(&self, tokens: &[LeaseToken]) -> Result<Vec<Leased>> {
+        let tokens = tokens.to_vec();
+        self.read(move |conn| sites::leased(conn, &tokens)).await
+    }
+
+    async fn wanted(&self, tokens: &[LeaseToken]) -> Result<Vec<LeaseToken>> {
+        let tokens = tokens.to_vec();
+        self.read(move |conn| sites::wanted(conn, &tokens)).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<Vec<Result<()>>> {
+        self.write("fetch.commit", Power, move |tx| fetch_commit::commit(tx, &commit)).await
+    }
+
+    async fn answer_orphans(&self, limit: usize) -> Result<u64> {
+        self.write("fetch", Process, move |tx| fetch_commit::answer_orphans(tx, limit)).await
+    }
+
+    async fn site(&self, site: &Site) -> Result<Option<KnownSite>> {
+        let site = site.clone();
+        self.read(move |conn| sites::site(conn, &site)).await
+    }
+
+    async fn join(&self, device: NewDevice) -> Result<Device> {
+        device.check()?;
+        self.write("fetch", Power, move |tx| devices::join(tx, &device)).await
+    }
+
+    async fn device_by_secret(&self, secret_hash: &[u8]) -> Result<Option<Device>> {
+        let hash = secret_hash.to_vec();
+        self.read(move |conn| devices::by_secret(conn, &hash)).await
+    }
+
+    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<()> {
+        self.write("fetch", Process, move |tx| devices::seen(tx, id, measures)).await
+    }
+
+    async fn device_left(&self, id: DeviceId) -> Result<()> {
+        self.write("fetch", Process, move |tx| devices::left(tx, id)).await
+    }
+
+    async fn devices(&self, scope: &Scope) -> Result<Vec<Device>> {
+        let scope = scope.clone();
+        self.read(move |conn| devices::list(conn, &scope)).await
+    }
+
+    async fn block_device(&self, scope: &Scope, id: DeviceId, blocked: bool, act: Act) -> Result<Device> {
+        let scope = scope.clone();
+        self.write("fetch", Power, move |tx| devices::block(tx, &scope, id, blocked, &act)).await
+    }
+
+    async fn cache_size(&self) -> Result<CacheSize> {
+        self.read(pages::size).await
+    }
+
+    async fn trim(&self, keep: Keep) -> Result<u64> {
+        self.write("fetch", Process, move |tx| fetch_trim::trim(tx, &keep)).await
+    }
+}
