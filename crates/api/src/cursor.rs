@@ -20,6 +20,8 @@ pub(crate) enum List {
     Endpoints,
     Alerts,
     Subscriptions,
+    Jobs,
+    Sites,
     Events,
     Notifications,
     /// Found by what is in their events: it goes on below an event.
@@ -38,6 +40,8 @@ impl List {
             List::Endpoints => 'e',
             List::Alerts => 'w',
             List::Subscriptions => 's',
+            List::Jobs => 'j',
+            List::Sites => 'o',
             List::Events => 'v',
             List::Notifications => 'n',
             List::NotificationsByContent => 'c',

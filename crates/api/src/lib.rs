@@ -20,8 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role};
+use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
-use malla_queue::{Clock, Limits, Queue};
+use malla_queue::{Clock, LaneSettings, Limits, Queue};
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 pub use layers::layers;
@@ -63,6 +64,33 @@ impl Default for Settings {
     }
 }
 
+/// What the operator decides about fetching.
+#[derive(Debug, Clone)]
+pub struct Fetching {
+    /// Pages that may wait at most.
+    pub pending_max: u64,
+    /// The share of fresh cached pages that are asked about all the same.
+    pub recheck_share: f64,
+    /// Bytes of a page's body.
+    pub body_bytes_max: u64,
+    /// For the lanes of sites that are met for the first time.
+    pub lanes: LaneSettings,
+    /// Other servers that devices may turn to.
+    pub backups: Vec<String>,
+}
+
+impl Default for Fetching {
+    fn default() -> Self {
+        Self {
+            pending_max: 10_000,
+            recheck_share: 0.01,
+            body_bytes_max: 10 << 20,
+            lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS },
+            backups: Vec::new(),
+        }
+    }
+}
+
 /// What the handlers work with.
 pub struct Services {
     pub queue: Arc<dyn Queue>,
@@ -72,6 +100,10 @@ pub struct Services {
     pub alerts: Arc<dyn Alerts>,
     /// Takes events in.
     pub intake: Arc<Intake>,
+    pub fetch: Arc<dyn Fetch>,
+    /// Gives work to devices.
+    pub dispatcher: Arc<Dispatcher>,
+    pub fetching: Fetching,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     /// The metrics as Prometheus text.

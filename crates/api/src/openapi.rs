@@ -23,6 +23,9 @@ use crate::problem::PROBLEM_JSON;
 /// Where an operation states the permission it needs. An operation without it is open to all.
 pub(crate) const PERMISSION: &str = "x-permission";
 
+/// Stated by the routes that only devices of the fleet may call.
+const DEVICE: &str = "device";
+
 /// Nothing from elsewhere, no inline script. Swagger UI draws some pictures from its own style sheet.
 const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                            connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -40,6 +43,8 @@ const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
         (name = "tasks", description = "What is to be done, and what became of it"),
         (name = "lanes", description = "Where tasks wait: ceiling, gap, pause"),
         (name = "notify", description = "Events in, and on to whoever subscribes"),
+        (name = "fetch", description = "Pages for clients, fetched politely"),
+        (name = "fleet", description = "What devices say to their server"),
         (name = "access", description = "Users, groups, tokens and the audit log"),
         (name = "house", description = "The server itself"),
     )
@@ -69,9 +74,16 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&mut Operation, bool
 
 /// What is the same for all: who may call, the key of a write, how a refusal looks.
 fn complete(operation: &mut Operation, writes: bool) {
-    let permission = operation.extensions.as_ref().and_then(|extensions| extensions.get(PERMISSION));
-    let permission = permission.and_then(|name| name.as_str()).and_then(permission_named);
+    let stated = operation.extensions.as_ref().and_then(|extensions| extensions.get(PERMISSION));
+    let stated = stated.and_then(|name| name.as_str()).map(str::to_owned);
+    let permission = stated.as_deref().and_then(permission_named);
     let needs = match permission {
+        None if stated.as_deref() == Some(DEVICE) => {
+            operation.security = Some(vec![SecurityRequirement::new(DEVICE, [""; 0])]);
+            add_problem(operation, "401", "No secret, or one that is not a device's: join first");
+            add_problem(operation, "403", "The device is blocked");
+            "Needs the secret of a device.".to_owned()
+        }
         Some(permission) => {
             let schemes = ["token", "session"];
             operation.security = Some(schemes.map(|name| SecurityRequirement::new(name, [""; 0])).to_vec());
@@ -123,6 +135,8 @@ fn add_security_schemes(document: &mut OpenApi) {
     let session = ApiKeyValue::with_description(SESSION_COOKIE, &words);
     let components = document.components.get_or_insert_default();
     components.add_security_scheme("token", SecurityScheme::Http(token.build()));
+    let device = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("From POST /api/v1/fleet/join"));
+    components.add_security_scheme(DEVICE, SecurityScheme::Http(device.build()));
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
 }
 

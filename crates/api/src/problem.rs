@@ -47,6 +47,11 @@ impl Refusal {
         Self::new(Code::Internal, detail)
     }
 
+    /// When to come back, to the second above.
+    pub(crate) fn retry_after_ms(self, after_ms: u64) -> Self {
+        Self { retry_after_s: Some(u32::try_from(after_ms.div_ceil(1_000)).unwrap_or(u32::MAX)), ..self }
+    }
+
     /// Says which part of the request it is about.
     pub(crate) fn within(self, place: &str) -> Self {
         Self { detail: format!("{place}: {}", self.detail), ..self }
@@ -64,6 +69,7 @@ impl Refusal {
             status: status(self.code).as_u16(),
             detail: self.detail.clone(),
             code: self.code,
+            retry_after_s: self.retry_after_s,
             request_id: None,
         }
     }

@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use malla_access::Principal;
 use malla_protocol::{
-    AlertChange, Code, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewEndpoint, NewGroup,
+    AlertChange, Code, DeviceChange, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewEndpoint, NewGroup,
     NewSubscription, NewToken, NewUser, SubmitTasks, SubscriptionChange, UserChange,
 };
 use malla_queue::{Act, Once};
@@ -39,6 +39,15 @@ impl Input for NoBody {
     }
 }
 
+/// JSON whatever the content type says.
+pub(crate) struct AnyJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send> Input for AnyJson<T> {
+    fn read(_: &HeaderMap, bytes: &[u8]) -> Result<Self, Refusal> {
+        parse_json(bytes).map(Self)
+    }
+}
+
 macro_rules! json_input {
     ($($name:ty),+) => {
         $(impl Input for $name {
@@ -49,7 +58,7 @@ macro_rules! json_input {
     };
 }
 
-json_input!(SubmitTasks, LaneChange, NewGroup, NewToken);
+json_input!(SubmitTasks, LaneChange, NewGroup, NewToken, DeviceChange);
 json_input!(NewEndpoint, EndpointChange, NewSubscription, SubscriptionChange, NewAlert, AlertChange);
 
 macro_rules! json_input_with_password {
@@ -151,6 +160,10 @@ fn read_json<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T
         let detail = "the body must be JSON: send it with Content-Type: application/json";
         return Err(Refusal::new(Code::UnsupportedMediaType, detail));
     }
+    parse_json(bytes)
+}
+
+fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

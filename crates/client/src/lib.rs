@@ -16,6 +16,8 @@ mod access;
 mod alerts;
 mod error;
 mod events;
+mod fetch;
+mod fleet;
 mod house;
 mod notify;
 mod tail;

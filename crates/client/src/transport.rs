@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use malla_protocol::{IDEMPOTENCY_HEADER, Problem};
-use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::{Certificate, Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,7 +79,7 @@ impl Client {
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &[&str], query: &impl Serialize) -> Result<T> {
-        self.read(Call { method: Method::GET, path, query, body: None::<&()> }).await
+        self.read(Call { method: Method::GET, path, query, body: None::<&()>, accept: None }).await
     }
 
     pub(crate) async fn write<T: DeserializeOwned>(
@@ -88,7 +88,7 @@ impl Client {
         path: &[&str],
         body: &impl Serialize,
     ) -> Result<T> {
-        self.read(Call { method, path, query: &(), body: Some(body) }).await
+        self.read(Call { method, path, query: &(), body: Some(body), accept: None }).await
     }
 
     /// A write whose whole meaning is in its address.
@@ -98,23 +98,49 @@ impl Client {
         path: &[&str],
         query: &impl Serialize,
     ) -> Result<T> {
-        self.read(Call { method, path, query, body: None::<&()> }).await
+        self.read(Call { method, path, query, body: None::<&()>, accept: None }).await
     }
 
     pub(crate) async fn delete(&self, path: &[&str]) -> Result<()> {
-        let call = Call { method: Method::DELETE, path, query: &(), body: None::<&()> };
+        let call = Call { method: Method::DELETE, path, query: &(), body: None::<&()>, accept: None };
         self.send(&call, Some(REQUEST_TIME_MAX)).await.map(drop)
     }
 
     /// The answer to a request that goes on for as long as it likes.
     pub(crate) async fn open(&self, path: &[&str], query: &impl Serialize) -> Result<Response> {
-        let call = Call { method: Method::GET, path, query, body: None::<&()> };
+        let call = Call { method: Method::GET, path, query, body: None::<&()>, accept: None };
         self.send(&call, None).await
+    }
+
+    /// The same, in the form that is asked for.
+    pub(crate) async fn open_as(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        accept: &'static str,
+    ) -> Result<Response> {
+        let call = Call { method: Method::GET, path, query, body: None::<&()>, accept: Some(accept) };
+        self.send(&call, None).await
+    }
+
+    /// A write whose answer has no body.
+    pub(crate) async fn tell(&self, path: &[&str], body: Option<&impl Serialize>) -> Result<()> {
+        let call = Call { method: Method::POST, path, query: &(), body, accept: None };
+        self.send(&call, Some(REQUEST_TIME_MAX)).await.map(drop)
+    }
+
+    /// The same connection for another caller.
+    pub fn with_token(&self, token: &str) -> Self {
+        Self { token: Some(token.into()), ..self.clone() }
+    }
+
+    pub(crate) fn token(&self) -> Option<String> {
+        self.token.as_deref().map(str::to_owned)
     }
 
     /// The bytes of an answer as they are.
     pub(crate) async fn get_raw(&self, path: &[&str]) -> Result<Vec<u8>> {
-        let call = Call { method: Method::GET, path, query: &(), body: None::<&()> };
+        let call = Call { method: Method::GET, path, query: &(), body: None::<&()>, accept: None };
         whole(self.send(&call, Some(REQUEST_TIME_MAX)).await?).await
     }
 
@@ -200,6 +226,9 @@ impl Client {
         if let Some(body) = call.body {
             request = request.json(body);
         }
+        if let Some(accept) = call.accept {
+            request = request.header(ACCEPT, accept);
+        }
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -213,6 +242,7 @@ struct Call<'a, Q, B> {
     path: &'a [&'a str],
     query: &'a Q,
     body: Option<&'a B>,
+    accept: Option<&'static str>,
 }
 
 /// A request whose body is not JSON, with a token of its own.

@@ -8,6 +8,8 @@ use crate::words;
 const SHOWN_BYTES_MAX: usize = 64 * 1024;
 const HEX_BYTES: usize = 1024;
 const HEX_LINE: usize = 16;
+/// Headers beyond these are many enough to be read over the API.
+const HEADERS_SHOWN: usize = 100;
 
 pub(crate) fn show(bytes: &[u8]) -> Markup {
     if bytes.is_empty() {
@@ -27,6 +29,38 @@ pub(crate) fn show(bytes: &[u8]) -> Markup {
     html! {
         p.quiet.size { (kind) ", " (words::bytes(bytes.len())) @if !whole { ", the beginning" } }
         pre.content data-copy tabindex="0" { code { (text) } }
+    }
+}
+
+/// What is known to be text, whatever its encoding: bytes that are not UTF-8 are shown as �.
+pub(crate) fn show_text(bytes: &[u8]) -> Markup {
+    if std::str::from_utf8(bytes).is_ok() {
+        return show(bytes);
+    }
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]);
+    html! {
+        p.quiet.size {
+            "text in another encoding than UTF-8, " (words::bytes(bytes.len()))
+            @if bytes.len() > SHOWN_BYTES_MAX { ", the beginning" }
+        }
+        pre.content data-copy tabindex="0" { code { (text) } }
+    }
+}
+
+/// A card with the headers of something that came over HTTP; nothing if it had none.
+pub(crate) fn headers(headers: &[(String, String)]) -> Markup {
+    html! {
+        @if !headers.is_empty() {
+            section.card {
+                div.card-head { h2 { "Headers" } }
+                dl.facts.plain {
+                    @for (name, value) in headers.iter().take(HEADERS_SHOWN) { dt { (name) } dd { (value) } }
+                }
+                @if headers.len() > HEADERS_SHOWN {
+                    p.quiet { "And " (words::count((headers.len() - HEADERS_SHOWN) as u64)) " more." }
+                }
+            }
+        }
     }
 }
 
@@ -142,5 +176,8 @@ mod tests {
         let text = show(&[0xff, 0x41, 0x00]).into_string();
         assert!(text.contains("bytes, 3 B") && text.contains("0000  ff 41 00") && text.contains(".A."), "{text}");
         assert!(show(b"").into_string().contains("Empty."));
+        let latin = show_text(b"caf\xe9 <b>").into_string();
+        assert!(latin.contains("another encoding") && latin.contains("caf\u{fffd} &lt;b&gt;"), "{latin}");
+        assert!(show_text(b"plain").into_string().contains("text, 5 B"));
     }
 }

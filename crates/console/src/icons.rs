@@ -29,6 +29,10 @@ pub(crate) fn notify() -> Markup {
     drawn(r#"<path d="M4 11V7.2a4 4 0 0 1 8 0V11l1.4 1.6H2.6zM6.6 14.4h2.8"/>"#)
 }
 
+pub(crate) fn fetch() -> Markup {
+    drawn(r#"<path d="M8 2v7.5M4.8 6.6 8 9.8l3.2-3.2M2.5 10.5v3h11v-3"/>"#)
+}
+
 pub(crate) fn audit() -> Markup {
     drawn(r#"<path d="M4 2h6l3 3v9H4zM10 2v3h3M6.2 8h4.5M6.2 11h4.5"/>"#)
 }

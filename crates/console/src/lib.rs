@@ -7,6 +7,8 @@ mod audit;
 mod caller;
 mod content;
 mod cookie;
+mod fetch;
+mod form;
 mod frame;
 mod gate;
 mod groups;
@@ -17,6 +19,7 @@ mod login;
 mod many;
 mod notify;
 mod overview;
+mod owner;
 mod params;
 mod parts;
 mod plot;
@@ -33,8 +36,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role, Secret};
+use malla_fetch::Fetch;
 use malla_notify::{Alerts, Intake, Notify, Statistics};
-use malla_queue::{Clock, Queue, UnixMs};
+use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
 use tokio::sync::Semaphore;
 
 use crate::gate::Gate;
@@ -63,6 +67,21 @@ impl Default for Settings {
     }
 }
 
+/// What a new fetch job needs to know.
+#[derive(Debug, Clone, Copy)]
+pub struct Fetching {
+    /// Pages that may wait in the house at most.
+    pub pending_max: u64,
+    /// For the lanes of sites that are met for the first time.
+    pub lanes: LaneSettings,
+}
+
+impl Default for Fetching {
+    fn default() -> Self {
+        Self { pending_max: 10_000, lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS } }
+    }
+}
+
 /// Everything the pages stand on.
 pub struct Services {
     pub queue: Arc<dyn Queue>,
@@ -72,6 +91,8 @@ pub struct Services {
     pub alerts: Arc<dyn Alerts>,
     /// Takes the events in that people try their endpoints with.
     pub intake: Arc<Intake>,
+    pub fetch: Arc<dyn Fetch>,
+    pub fetching: Fetching,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     pub settings: Settings,
@@ -101,6 +122,8 @@ pub(crate) struct House {
     statistics: Arc<dyn Statistics>,
     alerts: Arc<dyn Alerts>,
     intake: Arc<Intake>,
+    fetch: Arc<dyn Fetch>,
+    fetching: Fetching,
     clock: Arc<dyn Clock>,
     passwords: Passwords,
     settings: Settings,
@@ -112,21 +135,22 @@ pub(crate) struct House {
 
 impl House {
     fn new(services: Services) -> Self {
-        let Services { queue, access, notify, statistics, alerts, intake, clock, passwords, settings } = services;
         let csrf = Secret::random("").expect("the operating system gives random bytes");
         Self {
-            gate: Gate::new(clock.clone()),
+            gate: Gate::new(services.clock.clone()),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             anonymous_csrf: csrf.reveal().to_owned(),
-            queue,
-            access,
-            notify,
-            statistics,
-            alerts,
-            intake,
-            clock,
-            passwords,
-            settings,
+            queue: services.queue,
+            access: services.access,
+            notify: services.notify,
+            statistics: services.statistics,
+            alerts: services.alerts,
+            intake: services.intake,
+            fetch: services.fetch,
+            fetching: services.fetching,
+            clock: services.clock,
+            passwords: services.passwords,
+            settings: services.settings,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::frame::{Block, Page};
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, audit, cookie, lanes, notify, overview, tasks};
+use crate::{Console, audit, cookie, fetch, lanes, notify, overview, tasks};
 
 /// The shortest and longest wait between two renderings.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
@@ -38,10 +38,11 @@ async fn render(console: &Console, person: &Person, path: &str, params: &Params)
             if let Some(id) = path.strip_prefix("/tasks/") {
                 return tasks::detail::page(console, person, id).await;
             }
-            match notify::live_page(console, person, path, params).await {
-                Some(page) => page,
-                None => Err(Refusal::not_found("A live page at this address")),
+            if let Some(page) = notify::live_page(console, person, path, params).await {
+                return page;
             }
+            let page = fetch::live_page(console, person, path, params).await;
+            page.unwrap_or_else(|| Err(Refusal::not_found("A live page at this address")))
         }
     }
 }

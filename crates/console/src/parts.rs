@@ -92,24 +92,26 @@ pub(crate) fn tally(n: u64, path: &str) -> Markup {
 /// How the states share a whole, as a thin bar. What is done or discarded is left out: the bar is about what is left.
 pub(crate) fn share(counts: &StateCounts) -> Markup {
     let shown = [State::Running, State::Queued, State::Notified, State::Paused, State::Failed];
-    let total: u64 = shown.iter().map(|state| counts.of(*state)).sum();
+    let slices = shown.map(|state| (state.name(), state.name(), counts.of(state)));
+    stacked(&slices, slices.iter().map(|(_, _, n)| n).sum())
+}
+
+/// Parts of a whole one after the other, as a thin bar: each with its colour (a state's), its name and its size.
+pub(crate) fn stacked(slices: &[(&str, &str, u64)], whole: u64) -> Markup {
     let mut from = 0.0;
-    let slices: Vec<(State, f64, f64)> = shown
-        .into_iter()
-        .filter(|state| counts.of(*state) > 0)
-        .map(|state| {
-            let width = counts.of(state) as f64 * 100.0 / total as f64;
-            from += width;
-            (state, from - width, width)
-        })
-        .collect();
-    let words: Vec<String> =
-        slices.iter().map(|(state, ..)| format!("{} {state}", words::count(counts.of(*state)))).collect();
+    let shown: Vec<_> = slices.iter().filter(|(_, _, n)| *n > 0).collect();
+    let words: Vec<String> = shown.iter().map(|(_, name, n)| format!("{} {name}", words::count(*n))).collect();
+    let drawn = shown.into_iter().map(|(tone, _, n)| {
+        let width = *n as f64 * 100.0 / whole.max(1) as f64;
+        from += width;
+        (tone, from - width, width)
+    });
     html! {
         svg.share viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=(words.join(", ")) {
+            title { (words.join(", ")) }
             rect.rest width="100" height="4" {}
-            @for (state, x, width) in &slices {
-                rect class={ "s-" (state) } x=(format!("{x:.2}")) width=(format!("{width:.2}")) height="4" {}
+            @for (tone, x, width) in drawn {
+                rect class={ "s-" (tone) } x=(format!("{x:.2}")) width=(format!("{width:.2}")) height="4" {}
             }
         }
     }
@@ -157,14 +159,15 @@ pub(crate) fn pager(path: &str, params: &Params, next: Option<String>, words: (&
 
 /// A button that asks once more before it does what cannot be undone.
 pub(crate) fn delete_form(person: &Person, action: &str, thing: &str, warning: &str) -> Markup {
+    asking_form(person, "Delete…", action, html! { p { (warning) } button.danger { "Delete " (thing) } })
+}
+
+/// A button that opens the form it is about: a sentence on what will happen, and the button that does it.
+pub(crate) fn asking_form(person: &Person, name: &str, action: &str, inside: Markup) -> Markup {
     html! {
         details.confirm {
-            summary.button.danger { "Delete…" }
-            form.confirm-body method="post" action=(action) {
-                (form_secret(person))
-                p { (warning) }
-                button.danger { "Delete " (thing) }
-            }
+            summary.button.danger { (name) }
+            form.confirm-body method="post" action=(action) { (form_secret(person)) (inside) }
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::caller::{Caller, from_elsewhere};
 use crate::frame::{Page, document};
 use crate::refusal::Refusal;
 use crate::{
-    Console, assets, audit, cookie, groups, lanes, live, login, notify, overview, parts, tasks, theme, tokens, users,
+    Console, assets, audit, cookie, fetch, groups, lanes, live, login, notify, overview, parts, tasks, theme, tokens,
+    users,
 };
 
 /// Forms are small.
@@ -50,6 +51,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/tokens", get(tokens::show).post(tokens::create))
         .route("/tokens/{name}/delete", post(tokens::delete))
         .merge(notify::routes())
+        .merge(fetch::routes())
         .fallback(no_such_page)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
         .layer(from_fn_with_state(console.clone(), dress))

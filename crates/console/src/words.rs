@@ -40,7 +40,8 @@ pub(crate) fn bytes(n: usize) -> String {
     match n {
         0..1024 => format!("{n} B"),
         1024..0x10_0000 => format!("{:.1} KiB", n as f64 / 1024.0),
-        _ => format!("{:.1} MiB", n as f64 / (1024.0 * 1024.0)),
+        0x10_0000..0x4000_0000 => format!("{:.1} MiB", n as f64 / f64::from(1 << 20)),
+        _ => format!("{:.1} GiB", n as f64 / f64::from(1 << 30)),
     }
 }
 
@@ -142,7 +143,9 @@ mod tests {
             assert_eq!(count(n), expected);
         }
         assert_eq!((counted(1, "task"), counted(0, "task")), ("1 task".into(), "0 tasks".into()));
-        assert_eq!((bytes(12), bytes(1_536), bytes(3 << 20)), ("12 B".into(), "1.5 KiB".into(), "3.0 MiB".into()));
+        for (n, expected) in [(12, "12 B"), (1_536, "1.5 KiB"), (3 << 20, "3.0 MiB"), (5 << 30, "5.0 GiB")] {
+            assert_eq!(bytes(n), expected);
+        }
     }
 
     #[test]

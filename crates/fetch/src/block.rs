@@ -38,7 +38,7 @@ pub struct Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Page,
-    /// Bounded more tightly, and redirects within it are followed.
+    /// Bounded more tightly.
     Robots,
 }
 

@@ -1,10 +1,12 @@
 //! How a device and whoever gives it work talk: in one process, or over HTTP.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use malla_queue::LeaseToken;
 use serde::{Deserialize, Serialize};
 
-use crate::{Block, Brought};
+use crate::{Block, Brought, Device, Dispatcher};
 
 /// Gives out blocks and takes in what comes back.
 #[async_trait]
@@ -53,4 +55,25 @@ pub enum DispatchError {
     /// Trying again is senseless: blocked, a wrong token, another version.
     #[error("{0}")]
     Refused(String),
+}
+
+/// A device in the same process as the dispatcher.
+pub struct LocalDispatch {
+    pub dispatcher: Arc<Dispatcher>,
+    pub device: Device,
+}
+
+#[async_trait]
+impl Dispatch for LocalDispatch {
+    async fn lease(&self, wish: Wish) -> Result<Block, DispatchError> {
+        self.dispatcher.lease(&self.device, wish).await
+    }
+
+    async fn results(&self, brought: Vec<Brought>) -> Result<Vec<LeaseToken>, DispatchError> {
+        self.dispatcher.results(&self.device, brought).await
+    }
+
+    async fn give_back(&self, items: Vec<(LeaseToken, u64)>) -> Result<(), DispatchError> {
+        self.dispatcher.give_back(&self.device, items).await
+    }
 }

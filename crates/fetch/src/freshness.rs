@@ -24,13 +24,7 @@ pub struct Stored {
 impl Stored {
     /// Judges an answer that was complete at `fetched_at`, `took` after it was asked for. `unsaid` is how long a page is
     /// fresh that says nothing about itself.
-    pub fn of(
-        status: u16,
-        headers: &[(String, String)],
-        fetched_at: UnixMs,
-        took: Duration,
-        unsaid: Duration,
-    ) -> Self {
+    pub fn of(status: u16, headers: &[(String, String)], fetched_at: UnixMs, took: Duration, unsaid: Duration) -> Self {
         let control = CacheControl::read(headers);
         let varies = values(headers, "vary").any(|value| value.split(',').any(|name| name.trim() == "*"));
         if status != 200 || control.not_for_us || varies {
@@ -54,7 +48,8 @@ impl Stored {
 
 /// The headers of a stored answer after its site said that it has not changed.
 pub fn merge_304(old: &[(String, String)], new: &[(String, String)]) -> Vec<(String, String)> {
-    let news: Vec<_> = new.iter().filter(|(name, _)| !BOUND_TO_BODY.contains(&name.to_ascii_lowercase().as_str())).collect();
+    let news: Vec<_> =
+        new.iter().filter(|(name, _)| !BOUND_TO_BODY.contains(&name.to_ascii_lowercase().as_str())).collect();
     let replaced = |name: &str| news.iter().any(|(new, _)| new.eq_ignore_ascii_case(name));
     old.iter().filter(|(name, _)| !replaced(name)).chain(news.iter().copied()).cloned().collect()
 }
@@ -288,7 +283,8 @@ mod tests {
     fn a_304_brings_new_headers_and_no_body() {
         let old = ["Content-Type: text/html", "Cache-Control: max-age=1", "X-A: 1", "X-A: 2", "ETag: \"a\"", "X-B: 1"];
         let new = ["cache-control: max-age=9", "x-a: 3", "Content-Length: 0", "Content-Type: text/plain", "Date: now"];
-        let merged = ["Content-Type: text/html", "ETag: \"a\"", "X-B: 1", "cache-control: max-age=9", "x-a: 3", "Date: now"];
+        let merged =
+            ["Content-Type: text/html", "ETag: \"a\"", "X-B: 1", "cache-control: max-age=9", "x-a: 3", "Date: now"];
         assert_eq!(merge_304(&headers(&old), &headers(&new)), headers(&merged));
     }
 

@@ -54,6 +54,8 @@ impl NewJob {
 #[derive(Debug, Clone)]
 pub enum Wanted {
     Page {
+        /// As the client wrote it: so it is told the result.
+        text: String,
         url: PageUrl,
         /// Whether a fresh page in the cache will do.
         cached: bool,
@@ -67,7 +69,8 @@ impl Wanted {
     pub fn read(text: &str, cached: bool) -> Self {
         match PageUrl::parse(text) {
             Ok(url) => match crate::suspicious(&url) {
-                None => Self::Page { url, cached },
+                // A store of text cannot hold a NUL.
+                None => Self::Page { text: text.replace('\0', "\u{fffd}"), url, cached },
                 Some(what) => Self::refused(text, format!("this URL looks like an attack ({what})")),
             },
             Err(why) => Self::refused(text, why.to_string()),

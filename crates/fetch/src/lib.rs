@@ -8,12 +8,16 @@ mod address;
 mod block;
 mod device;
 mod dispatch;
+mod dispatcher;
+mod freshness;
 mod get;
 mod job;
 mod page;
 mod robots;
 mod site;
+mod strategy;
 mod verbs;
+pub mod warc;
 pub mod worker;
 
 pub use abuse::suspicious;
@@ -21,14 +25,17 @@ pub use address::{PageUrl, Site, UrlKey, WrongUrl};
 pub use block::{
     Answer, Block, Brought, Item, NO_ANSWER, NOT_ASKED, PackedBody, Run, Trouble, TroubleKind, Validators, What,
 };
-pub use dispatch::{Dispatch, DispatchError, Measures, Wish};
+pub use dispatch::{Dispatch, DispatchError, LocalDispatch, Measures, Wish};
+pub use freshness::{Stored, merge_304};
 pub use get::{GetLimits, Getter, Got, Line};
 pub use robots::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, Standing, Verdict};
 
 pub use device::{About, Device, DeviceId, DeviceState, NewDevice, OFFLINE_AFTER_MS, Tally};
+pub use dispatcher::{Dispatcher, DispatcherOptions, Nowhere, Places, Rules};
 pub use job::{Answered, JOB_URLS_MAX, Job, JobId, NewJob, Wanted};
-pub use page::{BodyHash, CheckedBody, NewPage, Page, PageId, PageTask, Shelf, unpack};
+pub use page::{BodyHash, CheckedBody, NewPage, Page, PageId, PageTask, Shelf, unpack, unpack_page};
 pub use site::{GAP_MS, Seen, SiteState, retry_after};
+pub use strategy::{Country, DeviceView, FleetView, ReadySite, Share, Strategy, choose, world};
 pub use verbs::{CacheSize, Commit, Fetch, Keep, KnownRobots, KnownSite, Ready, Settled, Settlement};
 
 /// The room whose lanes are sites.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{PAGE, PackedBody, PageUrl, ROBOTS, Site, Trouble, UrlKey, Validators};
 
 /// A site that gives no answer, or pushes back, is asked for a page again after these.
-const RETRY_DELAYS_S: [u64; 2] = [2, 10];
+const RETRY_DELAYS_S: [u64; 2] = [1, 5];
 
 /// A fetched page's number, from the same sequence as the tasks'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,6 +51,11 @@ pub fn unpack(packed: &[u8], bytes: u64) -> Result<Vec<u8>> {
         return Err(wrong(format!("it has {} bytes, not {capacity}", raw.len())));
     }
     Ok(raw)
+}
+
+/// The body of a page as the site sent it, its content encoding undone.
+pub fn unpack_page(page: &Page) -> Result<Vec<u8>> {
+    if page.body.packed.is_empty() { Ok(Vec::new()) } else { unpack(&page.body.packed, page.body.bytes) }
 }
 
 /// A page on its way into the store.

@@ -8,15 +8,17 @@ use crate::{
     Shelf, Site, SiteState, Tally, UrlKey,
 };
 
-/// A site that may be asked for something now.
+/// A site in line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ready {
     pub site: Site,
-    /// Since when it may.
+    /// From when on it may be asked.
     pub since: UnixMs,
     pub gap_ms: u64,
     pub ceiling: u32,
     pub state: SiteState,
+    /// Tasks that wait there or are out.
+    pub waiting: u64,
     /// Its robots.txt is known until then; pages wait for it otherwise.
     pub robots_until: Option<UnixMs>,
 }
@@ -111,7 +113,7 @@ pub trait Fetch: Send + Sync + 'static {
     /// Changes whenever an answer may have come.
     fn answered(&self) -> Arrivals;
 
-    /// Sites that may be asked for something now, longest in line first.
+    /// Sites with something to be asked for, longest in line first; those whose time has not come yet stand last.
     async fn ready(&self, limit: usize) -> Result<Vec<Ready>>;
     /// Puts a task for its robots.txt first in the lane of each of these sites, unless one is under way already.
     async fn want_robots(&self, sites: Vec<Site>, lanes: LaneSettings) -> Result<()>;

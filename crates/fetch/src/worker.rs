@@ -4,6 +4,7 @@
 //! lets go of everything when its lease is over.
 
 mod ask;
+mod deliver;
 mod hand;
 mod lease;
 mod lines;
@@ -12,11 +13,10 @@ mod pace;
 mod run;
 mod slots;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 
@@ -104,7 +104,7 @@ pub async fn run(
     let grace = options.grace;
     let device = Arc::new(Device::new(getter, &options));
     let mut delivery = JoinSet::new();
-    delivery.spawn(outbox::deliver(device.outbox.clone(), dispatch.clone(), device.observer.clone()));
+    delivery.spawn(deliver::deliver(device.outbox.clone(), dispatch.clone(), device.observer.clone()));
     let mut blocks = JoinSet::new();
     let mut asker = Asker::new(&device, dispatch, &options);
     tokio::select! {
@@ -113,11 +113,11 @@ pub async fn run(
         () = device.watch_pace() => {}
         _ = shutdown.wait_for(|stop| *stop) => {}
     }
-    device.stop();
+    device.stage.send_replace(Stage::Stopping);
     let deadline = Instant::now() + grace;
     while let Ok(Some(_)) = timeout_at(deadline, blocks.join_next()).await {}
-    // What is cut off here gives itself back as it is dropped.
-    blocks.shutdown().await;
+    device.stage.send_replace(Stage::CutOff);
+    while blocks.join_next().await.is_some() {}
     device.outbox.close();
     timeout(FAREWELL, ended(&mut delivery)).await.unwrap_or(Ok(()))
 }
@@ -126,7 +126,7 @@ pub async fn run(
 async fn ended(delivery: &mut JoinSet<Result<(), DispatchError>>) -> Result<(), DispatchError> {
     match delivery.join_next().await {
         Some(Ok(result)) => result,
-        Some(Err(panic)) => Err(DispatchError::Refused(format!("results could not be returned: {panic}"))),
+        Some(Err(panic)) => Err(deliver::panicked(&panic)),
         None => Ok(()),
     }
 }
@@ -144,23 +144,30 @@ struct Device {
     lines: Lines,
     pace: Mutex<Pace>,
     observer: Arc<dyn Observer>,
-    stopping: AtomicBool,
-    stop: Notify,
+    stage: watch::Sender<Stage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Working,
+    /// No request begins any more.
+    Stopping,
+    /// Requests under way are cut off, and what they were for is given back.
+    CutOff,
 }
 
 impl Device {
     fn new(getter: Getter, options: &WorkerOptions) -> Self {
         let pace = Pace::new(options.parallel, options.parallel_max);
         Self {
-            getter: getter.with_max_rate(options.max_rate),
+            getter: if options.max_rate.is_some() { getter.with_max_rate(options.max_rate) } else { getter },
             slots: Slots::new(pace.parallel()),
             hand: Hand::default(),
             outbox: Arc::new(Outbox::new(options.memory_max)),
             lines: Lines::default(),
             pace: Mutex::new(pace),
             observer: options.observer.clone(),
-            stopping: AtomicBool::new(false),
-            stop: Notify::new(),
+            stage: watch::Sender::new(Stage::Working),
         }
     }
 
@@ -168,21 +175,13 @@ impl Device {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// No request begins any more.
-    fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
-        self.stop.notify_waiters();
-    }
-
     fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
+        *self.stage.borrow() >= Stage::Stopping
     }
 
-    async fn stopped(&self) {
-        let stop = self.stop.notified();
-        if !self.is_stopping() {
-            stop.await;
-        }
+    async fn reaches(&self, stage: Stage) {
+        // The sender is in this device, so it is there for as long as somebody waits.
+        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
     }
 
     /// Does as much at once as the last seconds allow.
@@ -211,6 +210,7 @@ impl Device {
             (ticket.clone(), RunWork::new(self.clone(), ticket, run))
         };
         let taken: Vec<_> = block.runs.into_iter().map(take_up).collect();
+        let device = self.clone();
         async move {
             let mut runs = JoinSet::new();
             for (ticket, work) in taken {
@@ -219,6 +219,7 @@ impl Device {
             tokio::select! {
                 () = async { while runs.join_next().await.is_some() {} } => {}
                 () = lease.over() => runs.shutdown().await,
+                () = device.reaches(Stage::CutOff) => runs.shutdown().await,
             }
         }
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{audit, bench, completions, groups, healthcheck, lanes, notify, print_config, tasks};
-use crate::commands::{tokens, users};
+use crate::commands::{audit, bench, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config};
+use crate::commands::{robots, tasks, tokens, users, worker};
 use crate::config::Flag;
 
 /// Collect, keep, compute, deliver: tasks in lanes, in one program.
@@ -37,6 +37,14 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start a server
     Up(Up),
+    /// Fetch pages and print one line of JSON for each as it arrives
+    Fetch(fetch::Command),
+    /// Lend this machine to a fleet: fetch pages for a server
+    Worker(worker::Command),
+    /// The devices of the fleet
+    Devices(devices::Command),
+    /// What a robots.txt means
+    Robots(robots::Command),
     /// Endpoints, subscriptions, events and notifications
     Notify(notify::Command),
     /// Tasks of any room: list, show, submit, retry, discard, pause, resume, confirm, tail

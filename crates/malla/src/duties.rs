@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use malla_fetch::{Fetch, Keep};
 use malla_notify::{Dispatcher, Notify, Statistics, Watch};
 use malla_queue::{Kind, Queue, Result, Retention, Scope, State, StateCounts};
 use metrics::{counter, describe_counter, gauge};
@@ -28,6 +29,9 @@ const SWEEP_STEP: usize = 100;
 /// Searching reads what is not indexed yet, so there is no hurry.
 const INDEX_EVERY: Duration = Duration::from_secs(2);
 const INDEX_STEP: usize = 250;
+const ORPHANS_EVERY: Duration = Duration::from_secs(2);
+const ORPHANS_STEP: usize = 100;
+const TRIM_EVERY: Duration = Duration::from_secs(10);
 const RECORD_EVERY: Duration = Duration::from_secs(2);
 const WATCH_EVERY: Duration = Duration::from_secs(10);
 
@@ -51,6 +55,26 @@ pub(crate) async fn reap(queue: Arc<dyn Queue>, stop: Stop) {
 pub(crate) async fn keep_listening(notify: Arc<dyn Notify>, queue: Arc<dyn Queue>, stop: Stop) {
     let duty = || async { malla_notify::mqtt::ensure_listening(&notify, &queue).await.map(drop) };
     repeat("look after listeners", Duration::ZERO, LISTEN_EVERY, stop, duty).await;
+}
+
+/// Answers those who wait for pages that nobody will fetch any more.
+pub(crate) async fn answer_orphans(fetch: Arc<dyn Fetch>, stop: Stop) {
+    let duty = || async {
+        while fetch.answer_orphans(ORPHANS_STEP).await? > 0 {}
+        Ok(())
+    };
+    repeat("answer for pages that were given up", ORPHANS_EVERY, ORPHANS_EVERY, stop, duty).await;
+}
+
+/// Keeps the cache within its bounds and forgets old jobs, pages and devices, in small steps.
+pub(crate) async fn trim(fetch: Arc<dyn Fetch>, keep: Keep, stop: Stop) {
+    let duty = || async {
+        while fetch.trim(keep).await? > 0 {
+            tokio::time::sleep(PRUNE_REST).await;
+        }
+        Ok(())
+    };
+    repeat("keep the cache within its bounds", TRIM_EVERY, TRIM_EVERY, stop, duty).await;
 }
 
 /// Gives Malla's own events their notifications.

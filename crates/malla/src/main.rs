@@ -6,14 +6,18 @@ mod commands;
 mod config;
 mod data_dir;
 mod duties;
+mod fetching;
 mod first_run;
+mod fleet;
 mod guard;
 mod notifying;
 mod output;
+mod places;
 mod roles;
 mod serve;
 mod signals;
 mod telemetry;
+mod throwaway;
 mod up;
 
 use std::io;
@@ -24,8 +28,8 @@ use anyhow::{Context as _, Result};
 use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
-use self::commands::{Usage, audit, completions, connect, groups, healthcheck, lanes, notify, print_config};
-use self::commands::{tasks, tokens, users};
+use self::commands::{Usage, audit, completions, connect, devices, fetch, groups, healthcheck, lanes, notify};
+use self::commands::{print_config, robots, tasks, tokens, users, worker};
 
 /// Threads that still read or write when everything else has ended.
 const LINGER: Duration = Duration::from_millis(200);
@@ -54,6 +58,13 @@ fn run(cli: Cli) -> Result<()> {
         Command::Config(command) => print_config::run(&place, &command),
         Command::Bench(command) => measure(command),
         Command::Completions(command) => completions::run(&command),
+        Command::Fetch(command) => threaded(fetch::run(&place, command)),
+        Command::Worker(command) => threaded(worker::run(&place, command)),
+        Command::Devices(command) => ask(&place, command.reach.clone(), async |c| devices::run(command, c).await),
+        Command::Robots(command) => match robots::run(command)? {
+            true => Ok(()),
+            false => std::process::exit(1),
+        },
         Command::Notify(command) => ask(&place, command.reach.clone(), async |c| notify::run(command, c).await),
         Command::Tasks(command) => ask(&place, command.reach.clone(), async |c| tasks::run(command, c).await),
         Command::Lanes(command) => ask(&place, command.reach.clone(), async |c| lanes::run(command, c).await),
@@ -79,10 +90,17 @@ fn serve(place: &Place, up: &cli::Up) -> Result<()> {
     ended
 }
 
+/// Works with as many threads as this machine has.
+fn threaded(work: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
+    let ended = runtime.block_on(work);
+    runtime.shutdown_timeout(LINGER);
+    ended
+}
+
 /// Measures, with as many threads as a server has.
 fn measure(command: commands::bench::Command) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
-    runtime.block_on(commands::bench::run(command))
+    threaded(commands::bench::run(command))
 }
 
 /// Asks a server something.

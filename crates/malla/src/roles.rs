@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::config::Config;
 use crate::duties;
+use crate::fetching::Fetching;
 use crate::notifying::Notifying;
 
 /// A worker that was told nothing looks again after this long.
@@ -103,6 +104,7 @@ impl Crew {
         queue: &Arc<dyn Queue>,
         clock: &Arc<SystemClock>,
         notifying: &Arc<Notifying>,
+        fetching: &Arc<Fetching>,
     ) -> Result<()> {
         self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
         self.tasks.spawn(duties::record(notifying.clone(), self.stop.subscribe()));
@@ -119,6 +121,13 @@ impl Crew {
         }
         if config.roles.contains(&Role::Notifier) {
             self.notify(config, queue, clock, notifying)?;
+        }
+        if config.roles.contains(&Role::Medic) {
+            self.tasks.spawn(duties::trim(fetching.fetch.clone(), fetching.keep(), self.stop.subscribe()));
+            self.tasks.spawn(duties::answer_orphans(fetching.fetch.clone(), self.stop.subscribe()));
+        }
+        if config.roles.contains(&Role::Fetcher) {
+            self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::config::{Config, masked_url};
 use crate::data_dir::{DataDir, ServerFile};
+use crate::fetching::Fetching;
 use crate::notifying::Notifying;
 use crate::roles::{Crew, Role};
 use crate::serve::Server;
@@ -125,8 +126,9 @@ async fn start(
     let say = |line: &str| telemetry::say(&config.log, clock.now(), line);
     let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
     let notifying = Arc::new(Notifying::new(config, store, clock)?);
+    let fetching = Arc::new(Fetching::new(config, store, clock)?);
     if !config.roles.contains(&Role::Api) {
-        crew.start(config, &store.queue, clock, &notifying)?;
+        crew.start(config, &store.queue, clock, &notifying, &fetching)?;
         say(&format!("malla is up: {}", role_names(config)));
         return Ok(Running { crew, server: None, notifying });
     }
@@ -134,14 +136,15 @@ async fn start(
     let url = serve::url(config, bound.address);
     let passwords = Passwords::new()?;
     let password = first_run::prepare(&store.access, &passwords, data).await?;
-    let router = router(config, clock, metrics, store, &notifying, passwords, &crew);
+    let rooms = (&*notifying, &*fetching);
+    let router = router(config, clock, metrics, store, rooms, passwords, &crew);
     let server = serve::start(bound, config, router).await?;
     let ca = match config.tls() {
         Some(tls) => Some(tls.ca.canonicalize().with_context(|| format!("cannot find {}", tls.ca.display()))?),
         None => None,
     };
     data.write_server(&ServerFile { url: url.clone(), pid: std::process::id(), ca })?;
-    crew.start(config, &store.queue, clock, &notifying)?;
+    crew.start(config, &store.queue, clock, &notifying, &fetching)?;
     if let Some(password) = password {
         say(&format!("first start: log in to the console as admin with the password {password}"));
     }
@@ -154,7 +157,7 @@ fn router(
     clock: &Arc<SystemClock>,
     metrics: PrometheusHandle,
     store: &Opened,
-    notifying: &Notifying,
+    (notifying, fetching): (&Notifying, &Fetching),
     passwords: Passwords,
     crew: &Crew,
 ) -> Router {
@@ -176,6 +179,9 @@ fn router(
         statistics: notifying.statistics.clone(),
         alerts: notifying.alerts.clone(),
         intake: notifying.intake.clone(),
+        fetch: fetching.fetch.clone(),
+        dispatcher: fetching.dispatcher.clone(),
+        fetching: fetching.for_api(),
         clock: clock.clone(),
         passwords: passwords.clone(),
         metrics: Arc::new(move || metrics.render()),
@@ -189,6 +195,8 @@ fn router(
         statistics: notifying.statistics.clone(),
         alerts: notifying.alerts.clone(),
         intake: notifying.intake.clone(),
+        fetch: fetching.fetch.clone(),
+        fetching: fetching.for_console(),
         clock: clock.clone(),
         passwords,
         settings: malla_console::Settings {

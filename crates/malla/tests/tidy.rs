@@ -13,11 +13,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("reach", &["queue"]),
     ("notify", &["queue", "reach"]),
     ("fetch", &["queue", "reach"]),
-    ("store", &["queue", "access", "notify"]),
+    ("store", &["queue", "access", "notify", "fetch"]),
     ("protocol", &[]),
     ("client", &["protocol"]),
-    ("api", &["queue", "access", "notify", "protocol"]),
-    ("console", &["queue", "access", "notify", "protocol"]),
+    ("api", &["queue", "access", "notify", "fetch", "protocol"]),
+    ("console", &["queue", "access", "notify", "fetch", "protocol"]),
 ];
 
 /// Crates from elsewhere that have one home.

@@ -154,10 +154,10 @@ impl Deliverer {
     async fn verdict(&self, task: &Leased, subscription: &Subscription, answer: Answer) -> Verdict {
         let told = Some(answer.to_json());
         match judge::judge(&answer, self.clock.now()) {
-            Judgement::Done => Verdict::Done(Outcome { answer: told, ..Outcome::default() }),
+            Judgement::Done => Verdict::Done(Outcome { answer: told, repeatable: true, ..Outcome::default() }),
             Judgement::Accepted => {
                 let confirm_within = Some(Duration::from_secs(subscription.spec.confirm_within_s));
-                Verdict::Done(Outcome { answer: told, confirm_within, ..Outcome::default() })
+                Verdict::Done(Outcome { answer: told, confirm_within, repeatable: true, ..Outcome::default() })
             }
             Judgement::Gone(note) => {
                 self.disable(task, subscription, &note).await;
@@ -193,7 +193,7 @@ impl Deliverer {
         };
         let (body, within) = (parcel.body.to_vec(), subscription.spec.timeout());
         match publish.publish(subscription, body, within).await {
-            Ok(()) => Verdict::Done(Outcome::default()),
+            Ok(()) => Verdict::Done(Outcome { repeatable: true, ..Outcome::default() }),
             Err(note) => Verdict::Failed(Failure::new(note)),
         }
     }

@@ -3,6 +3,7 @@
 //! No behaviour lives here and nothing of the server's rooms: other people's programs use this crate alone.
 
 mod access;
+mod fetch;
 mod lane;
 mod notify;
 mod page;
@@ -13,6 +14,11 @@ mod whole;
 pub use access::{
     AuditQuery, AuditView, GroupView, Health, Me, NewGroup, NewToken, NewUser, Role, TokenMade, TokenView, UserChange,
     UserView, Verification,
+};
+pub use fetch::{
+    BlockView, DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery, FetchResult,
+    Forgotten, Frame, FrameError, FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView, JoinFleet, Joined,
+    LeaseBlock, Measures, ResultHead, ResultsTaken, RunView, SiteView, Tally,
 };
 pub use lane::{LaneChange, LaneQuery, LaneView};
 pub use notify::{

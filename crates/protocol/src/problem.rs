@@ -18,6 +18,9 @@ pub struct Problem {
     /// One sentence that says what is wrong and what to do.
     pub detail: String,
     pub code: Code,
+    /// When to come back, as `Retry-After` says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_s: Option<u32>,
     /// To find this request in the server's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,

@@ -115,9 +115,38 @@ pub struct LeaseToken {
     pub nonce: i64,
 }
 
+/// As it travels: the task, a dot, and the nonce in hexadecimal digits.
+impl fmt::Display for LeaseToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:x}", self.task, self.nonce)
+    }
+}
+
+impl FromStr for LeaseToken {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::Invalid(format!("\"{text}\" is not the token of a lease"));
+        let (task, nonce) = text.split_once('.').ok_or_else(wrong)?;
+        let nonce = u64::from_str_radix(nonce, 16).map_err(|_| wrong())?.cast_signed();
+        Ok(Self { task: task.parse()?, nonce })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_reads_back_whatever_its_nonce() {
+        for nonce in [0, 1, -1, i64::MIN, i64::MAX] {
+            let token = LeaseToken { task: TaskId(12_345_678), nonce };
+            assert_eq!(token.to_string().parse(), Ok(token));
+        }
+        for wrong in ["", ".", "x.1", "06ewzat000008", "06ewzat000008.xyz"] {
+            assert!(wrong.parse::<LeaseToken>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn ids_read_back_as_written_and_sort_by_time() {

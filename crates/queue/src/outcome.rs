@@ -29,6 +29,8 @@ pub struct Outcome {
     pub confirm_within: Option<Duration>,
     /// The lane starts nothing for this long (a site asked for patience).
     pub lane_rest: Option<Duration>,
+    /// Nobody was promised it: if a power cut takes it away, the work is done again.
+    pub repeatable: bool,
 }
 
 /// Work not done.
@@ -85,6 +87,8 @@ pub struct Ending {
     pub follow_ups: Vec<NewTask>,
     /// The lane starts nothing before.
     pub lane_rest_until: Option<UnixMs>,
+    /// It must survive the process, but need not survive a power cut: the task is worked on again then.
+    pub repeatable: bool,
 }
 
 impl Verdict {
@@ -116,6 +120,7 @@ impl Verdict {
                     events: outcome.events,
                     follow_ups: outcome.follow_ups,
                     lane_rest_until: outcome.lane_rest.map(|rest| now.plus(rest)),
+                    repeatable: outcome.repeatable,
                 }
             }
             Verdict::Failed(failure) => {
@@ -227,6 +232,7 @@ fn undone(facts: &Facts<'_>, run_at: Option<UnixMs>, entry: Entry) -> Ending {
         events,
         follow_ups: Vec::new(),
         lane_rest_until: None,
+        repeatable: true,
     }
 }
 

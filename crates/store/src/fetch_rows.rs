@@ -1,12 +1,16 @@
 //! What both stores write and read of fetch in the same way.
 
+use std::borrow::Cow;
+
 use malla_fetch::{
-    About, Device, DeviceId, Job, JobId, Measures, NewPage, PackedBody, Page, PageId, SiteState, Tally, Trouble,
-    TroubleKind,
+    About, Commit, Device, DeviceId, Job, JobId, Measures, NewPage, PackedBody, Page, PageId, PageUrl, Settlement,
+    SiteState, Tally, Trouble, TroubleKind,
 };
-use malla_queue::{Error, GroupId, Result, TaskId, UnixMs};
+use malla_queue::{Ending, Error, Event, GroupId, Leased, Result, TaskId, UnixMs, Verdict};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::taken::Taken;
 
 /// Whoever waits for answers of jobs listens to this.
 pub(crate) const ANSWERS: &str = "fetch-answers";
@@ -14,8 +18,6 @@ pub(crate) const ANSWERS: &str = "fetch-answers";
 pub(crate) const PAGES_KEPT_MS: i64 = 7 * 24 * 3_600_000;
 /// Devices that are listed.
 pub(crate) const DEVICES_MAX: usize = 10_000;
-/// A page on the shelf that is asked for more often than this is noted as used only once.
-pub(crate) const USED_STEP_MS: i64 = 60_000;
 
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data is JSON")
@@ -23,6 +25,11 @@ pub(crate) fn to_json(value: &impl Serialize) -> String {
 
 pub(crate) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| Error::Internal(format!("a stored value is damaged: {error}")))
+}
+
+/// Text from outside as both stores can hold it: PostgreSQL has no NUL.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
 /// A site that nobody has told anything about is a new one.
@@ -117,6 +124,18 @@ fn trouble(what: Option<String>, note: Option<String>) -> Option<Trouble> {
     Some(Trouble { what, note: note.unwrap_or_default() })
 }
 
+/// For those who wait for a task that ended without an answer.
+pub(crate) fn orphaned(url: String, now: UnixMs) -> NewPage {
+    let note = "its task was discarded, or failed for good, before an answer came".to_owned();
+    NewPage::not_asked(url, Trouble { what: TroubleKind::Refused, note }, now)
+}
+
+/// Tells a group that a page in the cache has changed.
+pub(crate) fn changed_event(url: &PageUrl, page: &NewPage, group: Option<GroupId>) -> Event {
+    let body = serde_json::json!({ "url": url.as_str(), "status": page.status, "fetched_at": page.fetched_at.0 });
+    Event { kind: "fetch.changed".into(), group, body: body.to_string().into_bytes() }
+}
+
 /// What stands for a page that is not kept any more.
 pub(crate) fn forgotten(id: i64, url: &str) -> Page {
     let note = "this page is not kept any more: ask for it again".to_owned();
@@ -161,4 +180,50 @@ impl DeviceRow {
             tally,
         })
     }
+}
+
+/// What becomes of what a device held when it left. It may have asked the site a moment ago, so the lane keeps its gap
+/// from now on.
+pub(crate) fn device_left(leased: &Leased, gap_ms: i64, now: UnixMs) -> Ending {
+    let ending = Verdict::Released { note: "its device left".into() }.ending(leased, now);
+    Ending { lane_rest_until: (gap_ms > 0).then_some(UnixMs(now.0 + gap_ms)), ..ending }
+}
+
+/// What a device has brought with a commit: only what was taken counts, and counts once.
+pub(crate) fn counted(commit: &Commit, taken: &[Taken]) -> Tally {
+    let lost = taken.iter().filter(|taken| **taken == Taken::Lost).count() as u64;
+    let mut tally = match () {
+        () if taken.is_empty() || taken.contains(&Taken::Now) => commit.tally,
+        () if taken.contains(&Taken::Before) => Tally::default(),
+        () => Tally { refused: commit.tally.refused, ..Tally::default() },
+    };
+    for (settled, taken) in commit.settled.iter().zip(taken) {
+        if let (Taken::Before | Taken::Lost, Some((status, bytes, took_ms))) = (taken, brought(&settled.outcome)) {
+            let mut one = Tally::default();
+            one.count(status, bytes, took_ms);
+            take_away(&mut tally, &one);
+        }
+    }
+    tally.refused += lost;
+    tally
+}
+
+/// Status, bytes and time of the answer behind a settlement, as far as it tells.
+fn brought(settlement: &Settlement) -> Option<(u16, u64, u64)> {
+    match settlement {
+        Settlement::Open => None,
+        Settlement::Page { page, .. } => {
+            Some((page.status, page.body.as_ref().map_or(0, |body| body.bytes), page.took_ms))
+        }
+        Settlement::Unchanged { .. } => Some((304, 0, 0)),
+        Settlement::Moved { .. } => Some((302, 0, 0)),
+        Settlement::Robots { robots, .. } => Some((robots.status, robots.text.len() as u64, 0)),
+    }
+}
+
+fn take_away(from: &mut Tally, tally: &Tally) {
+    from.pages = from.pages.saturating_sub(tally.pages);
+    from.bytes = from.bytes.saturating_sub(tally.bytes);
+    from.took_ms = from.took_ms.saturating_sub(tally.took_ms);
+    from.by_class.iter_mut().zip(tally.by_class).for_each(|(sum, less)| *sum = sum.saturating_sub(less));
 }

@@ -10,6 +10,8 @@ mod checks;
 mod codes;
 mod counting;
 mod crashing;
+mod fetch_paces;
+mod fetch_plan;
 mod fetch_rows;
 mod figures;
 mod keeping;
@@ -24,12 +26,14 @@ mod place;
 pub mod postgres;
 mod searching;
 pub mod sqlite;
+mod taken;
 mod verifying;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use malla_access::Access;
+use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
 
@@ -40,6 +44,7 @@ pub struct Opened {
     pub notify: Arc<dyn Notify>,
     pub statistics: Arc<dyn Statistics>,
     pub alerts: Arc<dyn Alerts>,
+    pub fetch: Arc<dyn Fetch>,
     /// `sqlite` or `postgres`.
     pub backend: &'static str,
     which: Which,
@@ -70,6 +75,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             notify: store.clone(),
             statistics: store.clone(),
             alerts: store.clone(),
+            fetch: store.clone(),
             backend: "sqlite",
             which: Which::Sqlite(store),
         });
@@ -83,6 +89,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             notify: store.clone(),
             statistics: store.clone(),
             alerts: store.clone(),
+            fetch: store.clone(),
             backend: "postgres",
             which: Which::Postgres(store),
         });

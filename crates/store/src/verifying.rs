@@ -1,7 +1,7 @@
 //! The questions of `verify`: each finds what should not be, in words.
 
 /// `{now}` stands for the time.
-pub(crate) const QUESTIONS: [&str; 14] = [
+pub(crate) const QUESTIONS: [&str; 18] = [
     include_str!("../sql/both/verify/tally.sql"),
     include_str!("../sql/both/verify/tally_total.sql"),
     include_str!("../sql/both/verify/lane_tally.sql"),
@@ -16,6 +16,10 @@ pub(crate) const QUESTIONS: [&str; 14] = [
     include_str!("../sql/both/verify/full_lane.sql"),
     include_str!("../sql/both/verify/subscription_lane.sql"),
     include_str!("../sql/both/verify/lost_event.sql"),
+    include_str!("../sql/both/verify/cache_size.sql"),
+    include_str!("../sql/both/verify/cached_page.sql"),
+    include_str!("../sql/both/verify/job_waits.sql"),
+    include_str!("../sql/both/verify/job_answers.sql"),
 ];
 
 /// Findings of one question at most: the first few say what is wrong.

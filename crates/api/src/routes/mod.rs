@@ -3,6 +3,7 @@
 
 mod audit;
 mod bulk;
+mod fetch;
 mod groups;
 mod health;
 mod house;
@@ -32,11 +33,14 @@ use crate::problem::Refusal;
 pub(crate) fn all() -> OpenApiRouter<App> {
     house()
         .merge(notify())
+        .merge(fetch())
         // Whoever is merged with this router may have a page for the unknown; here it is a problem document.
         .route("/api/{*rest}", axum::routing::any(unknown))
         .layer(RequestDecompressionLayer::new())
         // An event is kept as it came, packed or not: this route stands outside of the layer above.
         .routes(routes!(notify::intake::post, notify::intake::put, notify::intake::patch))
+        // Results of devices come packed one by one.
+        .routes(routes!(fetch::fleet::results))
         .layer(from_fn(before_the_answer))
 }
 
@@ -94,6 +98,29 @@ fn notify() -> OpenApiRouter<App> {
         .routes(routes!(alerts::list, alerts::create))
         .routes(routes!(alerts::show, alerts::change, alerts::delete))
         .routes(routes!(alerts::test))
+}
+
+/// Jobs, results, sites and the fleet.
+fn fetch() -> OpenApiRouter<App> {
+    use fetch::{devices, fleet, jobs, results, scrap, sites};
+    OpenApiRouter::new()
+        .routes(routes!(scrap::post))
+        .routes(routes!(scrap::post_api))
+        .routes(routes!(scrap::reset))
+        .routes(routes!(scrap::reset_api))
+        .routes(routes!(jobs::wait, jobs::start))
+        .routes(routes!(jobs::list))
+        .routes(routes!(sites::list))
+        .routes(routes!(sites::show))
+        .routes(routes!(jobs::show, jobs::cancel))
+        .routes(routes!(results::results))
+        .routes(routes!(devices::list))
+        .routes(routes!(devices::change))
+        .routes(routes!(fleet::join))
+        .routes(routes!(fleet::lease))
+        .routes(routes!(fleet::give_back))
+        .routes(routes!(fleet::heartbeat))
+        .routes(routes!(fleet::leave))
 }
 
 async fn unknown(uri: Uri) -> Refusal {

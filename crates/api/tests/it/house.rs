@@ -10,7 +10,8 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Html;
 use malla_access::{Access, NewToken, NewUser, Passwords, Role, Secret};
-use malla_api::{Services, Settings, layers, router};
+use malla_api::{Fetching, Services, Settings, layers, router};
+use malla_fetch::{Dispatcher, DispatcherOptions};
 use malla_notify::{Intake, RecentEvents};
 use malla_queue::drill::{KIND, room};
 use malla_queue::{
@@ -83,6 +84,9 @@ impl House {
             statistics: store.clone(),
             alerts: store.clone(),
             intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
+            fetch: store.clone(),
+            dispatcher: Dispatcher::new(store.clone(), store.clone(), clock.clone(), DispatcherOptions::default()),
+            fetching: Fetching::default(),
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(|| "malla_up 1\n".to_owned()),

@@ -26,6 +26,17 @@ struct Target {
     event: String,
     notification: String,
     alert: String,
+    job: String,
+    device: String,
+}
+
+/// Who may call a route.
+#[derive(Clone, Copy)]
+enum Needs {
+    Nothing,
+    Role(Permission),
+    /// The secret of a device, which no role has.
+    Device,
 }
 
 /// How to call a route, and whether what it is aimed at belongs to a group.
@@ -77,6 +88,7 @@ fn probes() -> BTreeMap<&'static str, Probe> {
     add("GET /api/v1/me", "/api/v1/me", false, nothing);
     add("GET /api/v1/verify", "/api/v1/verify", false, nothing);
     add_notify(&mut add);
+    add_fetch(&mut add);
     add("GET /livez", "/livez", false, nothing);
     add("GET /readyz", "/readyz", false, nothing);
     add("GET /metrics", "/metrics", false, nothing);
@@ -129,6 +141,32 @@ fn add_notify(add: Add<'_>) {
     add("POST /api/v1/notifications/{id}/{verb}", "/api/v1/notifications/{notification}/discard", true, nothing);
 }
 
+fn add_fetch(add: Add<'_>) {
+    // Refused URLs are answered at once: nobody fetches in this house.
+    fn refused(target: &Target) -> Option<Value> {
+        Some(json!({ "urls": ["ftp://example.org/"], "group": target.group }))
+    }
+    add("POST /scrap", "/scrap", true, refused);
+    add("POST /api/v1/scrap", "/api/v1/scrap", true, refused);
+    add("POST /reset", "/reset", false, refused);
+    add("POST /api/v1/reset", "/api/v1/reset", false, refused);
+    add("GET /api/v1/fetch", "/api/v1/fetch?url=ftp:%2F%2Fexample.org&group={group}", true, nothing);
+    add("POST /api/v1/fetch", "/api/v1/fetch", true, refused);
+    add("GET /api/v1/fetch/jobs", "/api/v1/fetch/jobs", false, nothing);
+    add("GET /api/v1/fetch/sites", "/api/v1/fetch/sites", false, nothing);
+    add("GET /api/v1/fetch/site", "/api/v1/fetch/site?url=http:%2F%2Fknown.example", false, nothing);
+    add("GET /api/v1/fetch/{job}", "/api/v1/fetch/{job}", true, nothing);
+    add("DELETE /api/v1/fetch/{job}", "/api/v1/fetch/{job}", true, nothing);
+    add("GET /api/v1/fetch/{job}/results", "/api/v1/fetch/{job}/results", true, nothing);
+    add("GET /api/v1/devices", "/api/v1/devices", false, nothing);
+    add("PATCH /api/v1/devices/{id}", "/api/v1/devices/{device}", true, |_| Some(json!({ "blocked": true })));
+    add("POST /api/v1/fleet/join", "/api/v1/fleet/join", false, |t| Some(json!({ "version": 1, "name": t.fresh })));
+    for route in ["lease", "results", "give-back", "heartbeat", "leave"] {
+        let path: &'static str = format!("/api/v1/fleet/{route}").leak();
+        add(format!("POST {path}").leak(), path, false, nothing);
+    }
+}
+
 #[tokio::test]
 async fn every_route_is_open_to_exactly_those_whom_its_permission_names() {
     let house = House::new().await;
@@ -139,7 +177,7 @@ async fn every_route_is_open_to_exactly_those_whom_its_permission_names() {
         for (method, operation) in methods.as_object().unwrap() {
             let route = format!("{} {path}", method.to_uppercase());
             let probe = probes.get(route.as_str()).unwrap_or_else(|| panic!("{route} is missing in this table"));
-            let needs = operation["x-permission"].as_str().map(permission);
+            let needs = operation["x-permission"].as_str().map_or(Needs::Nothing, permission);
             for role in [None, Some(Role::Readonly), Some(Role::User), Some(Role::Admin)] {
                 for group in ["alpha", "beta"] {
                     check(&house, &route, probe, needs, role, group).await;
@@ -151,17 +189,17 @@ async fn every_route_is_open_to_exactly_those_whom_its_permission_names() {
     assert_eq!(routes, probes.len(), "this table has a route that the document does not have");
 }
 
-async fn check(house: &House, route: &str, probe: &Probe, needs: Option<Permission>, role: Option<Role>, group: &str) {
+async fn check(house: &House, route: &str, probe: &Probe, needs: Needs, role: Option<Role>, group: &str) {
     let target = target(house, group).await;
     let method = route.split(' ').next().unwrap();
     let answer =
         house.call(method, &filled(probe.path, &target), role.map_or("", Role::name), (probe.body)(&target)).await;
     let foreign = group == "beta" && probe.belongs;
     let expected = match (needs, role) {
-        (None, _) => 200,
-        (Some(_), None) => 401,
-        (Some(permission), Some(role)) if !role.may(permission) => 403,
-        (Some(_), Some(role)) if foreign && role != Role::Admin => 404,
+        (Needs::Nothing, _) => 200,
+        (Needs::Device, _) | (Needs::Role(_), None) => 401,
+        (Needs::Role(permission), Some(role)) if !role.may(permission) => 403,
+        (Needs::Role(_), Some(role)) if foreign && role != Role::Admin => 404,
         _ => 200,
     };
     let status = answer.status.as_u16();
@@ -169,11 +207,12 @@ async fn check(house: &House, route: &str, probe: &Probe, needs: Option<Permissi
     assert_eq!(status, expected, "{route} as {role:?} on {group}: {}", answer.text);
 }
 
-fn permission(name: &str) -> Permission {
+fn permission(name: &str) -> Needs {
     match name {
-        "see" => Permission::See,
-        "change" => Permission::Change,
-        "administer" => Permission::Administer,
+        "see" => Needs::Role(Permission::See),
+        "change" => Needs::Role(Permission::Change),
+        "administer" => Needs::Role(Permission::Administer),
+        "device" => Needs::Device,
         other => panic!("{other} is not a permission"),
     }
 }
@@ -196,6 +235,12 @@ async fn target(house: &House, group: &str) -> Target {
     let alert = house.new_name("alert");
     let new = json!({ "name": alert, "group": group, "rule": backlog(), "to": ana() });
     house.post("/api/v1/alerts", "admin", new).await.ok();
+    let pages = json!({ "urls": ["ftp://example.org/"], "group": group });
+    let job = house.post("/api/v1/fetch", "admin", pages).await.ok()["id"].as_str().unwrap().to_owned();
+    let known = json!({ "urls": ["http://known.example/"], "group": group });
+    house.post("/api/v1/fetch", "admin", known).await.ok();
+    let join = json!({ "version": 1, "name": fresh });
+    let device = house.post("/api/v1/fleet/join", &token, join).await.ok()["device"].to_string();
     Target {
         group: group.into(),
         task,
@@ -210,6 +255,8 @@ async fn target(house: &House, group: &str) -> Target {
         event,
         notification,
         alert,
+        job,
+        device,
     }
 }
 
@@ -223,6 +270,8 @@ fn ana() -> Value {
 
 fn filled(path: &str, target: &Target) -> String {
     path.replace("{group}", &target.group)
+        .replace("{job}", &target.job)
+        .replace("{device}", &target.device)
         .replace("{task}", &target.task)
         .replace("{lane}", &encoded(&target.lane))
         .replace("{user}", &target.user)
@@ -253,11 +302,14 @@ async fn lists_hold_nothing_of_other_groups() {
         check_list(&house, token, "/api/v1/events", &ours.event, &theirs.event).await;
         check_list(&house, token, "/api/v1/notifications", &ours.notification, &theirs.notification).await;
         check_list(&house, token, "/api/v1/alerts", &ours.alert, &theirs.alert).await;
+        check_list(&house, token, "/api/v1/fetch/jobs", &ours.job, &theirs.job).await;
+        check_list(&house, token, "/api/v1/devices", &ours.fresh, &theirs.fresh).await;
         let counts = house.get("/api/v1/tasks/counts", token).await.ok();
         assert_eq!(counts["total"]["queued"], 2, "a drill and a notification");
     }
     let counts = house.get("/api/v1/tasks/counts", "admin").await.ok();
-    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(4), &json!("drill")));
+    let queued = "two drills, two notifications and the page that both groups wait for";
+    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(5), &json!("drill")), "{queued}");
 }
 
 async fn check_list(house: &House, token: &str, path: &str, ours: &str, theirs: &str) {

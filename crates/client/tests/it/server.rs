@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use malla_access::{Access as _, NewToken, NewUser, Passwords, Role, Secret};
-use malla_api::{Services, Settings, layers, router};
+use malla_api::{Fetching, Services, Settings, layers, router};
 use malla_client::{Client, ClientOptions};
+use malla_fetch::{Dispatcher, DispatcherOptions};
 use malla_notify::{Intake, RecentEvents};
 use malla_queue::{Act, Limits, SystemClock};
 use malla_store::sqlite::Sqlite;
@@ -37,6 +38,9 @@ impl Server {
             queue: store.clone(),
             access: store.clone(),
             intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
+            fetch: store.clone(),
+            dispatcher: Dispatcher::new(store.clone(), store.clone(), clock.clone(), DispatcherOptions::default()),
+            fetching: Fetching::default(),
             notify: store.clone(),
             statistics: store.clone(),
             alerts: store,

@@ -44,7 +44,7 @@ pub(crate) async fn pause(State(console): State<Console>, posted: Posted<Change>
 }
 
 /// `what` says what the button is about where that is not plain: a live page has a pause of its own.
-fn pause_button(person: &Person, lane: &Lane, what: &str) -> Markup {
+pub(crate) fn pause_button(person: &Person, lane: &Lane, what: &str) -> Markup {
     let (value, name) = if lane.paused { ("no", "Resume") } else { ("yes", "Pause") };
     html! {
         @if person.may(Permission::Change) {
@@ -58,7 +58,7 @@ fn pause_button(person: &Person, lane: &Lane, what: &str) -> Markup {
 }
 
 /// Whether it may start something now.
-fn readiness(lane: &Lane, now: malla_queue::UnixMs) -> Markup {
+pub(crate) fn readiness(lane: &Lane, now: malla_queue::UnixMs) -> Markup {
     html! {
         @match (lane.paused, lane.ready_at) {
             (true, _) => span.badge.s-paused { "paused" },

@@ -3,9 +3,7 @@
 mod alerts;
 mod endpoints;
 mod events;
-mod form;
 mod notifications;
-mod owner;
 mod secret;
 mod statistics;
 mod subscriptions;

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::form::Form;
+use crate::form::Form;
 use crate::params::Params;
 use crate::users;
 

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use malla_access::{Access as _, NewUser, Passwords, Role};
-use malla_console::{Services, Settings, router};
+use malla_console::{Fetching, Services, Settings, router};
 use malla_notify::{Intake, RecentEvents};
 use malla_queue::{
     Act, Clock as _, GroupId, Holder, Kind, LeaseRequest, Limits, ManualClock, NewTask, Queue as _, Room, TaskId,
@@ -17,6 +17,8 @@ use malla_store::sqlite::Sqlite;
 use tower::ServiceExt as _;
 
 pub(crate) const PASSWORD: &str = "correct horse";
+/// Pages that may wait.
+pub(crate) const PENDING_MAX: u64 = 60;
 const START: UnixMs = UnixMs(1_800_000_000_000);
 
 pub(crate) struct House {
@@ -62,6 +64,8 @@ impl House {
             statistics: store.clone(),
             alerts: store.clone(),
             intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
+            fetch: store.clone(),
+            fetching: Fetching { pending_max: PENDING_MAX, ..Fetching::default() },
             clock: clock.clone(),
             passwords,
             settings,

@@ -8,6 +8,7 @@ use axum::response::Response;
 use futures_util::StreamExt as _;
 use tower::ServiceExt as _;
 
+use crate::fetch;
 use crate::house::{House, Visitor};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -73,6 +74,36 @@ async fn a_new_event_reaches_the_pages_of_its_room_by_themselves() {
     until(&mut stream, "\"name\":\"notifications\"").await;
     let mut stream = open(&ana, "/notify/nowhere").await.into_body().into_data_stream();
     until(&mut stream, "event: trouble").await;
+}
+
+#[tokio::test]
+async fn what_a_device_brings_reaches_the_pages_of_its_room_by_itself() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let job = fetch::start(&ana, "https://example.org/a").await;
+    let mut streams = Vec::new();
+    for (page, before) in [
+        (job.as_str(), "0 of 1"),
+        ("/fetch/jobs", "0 of 1"),
+        ("/fetch/sites", ">1</td>"),
+        ("/fetch/site?url=https://example.org", "Asked every 1 s."),
+        ("/fetch/devices", "No device has joined yet"),
+        ("/", "0 of 1"),
+    ] {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        until(&mut stream, before).await;
+        streams.push(stream);
+    }
+    fetch::join(&house, "ana", "pi", "DE").await;
+    fetch::bring(&house, 200, "text/html", b"hello").await;
+    let expected = ["/results/1", "1 of 1", "20 ms", "A page takes 20 ms", "badge s-succeeded", "1 of 1"];
+    for (stream, text) in streams.iter_mut().zip(expected) {
+        until(stream, text).await;
+    }
+    for page in ["/fetch/nowhere", "/fetch/jobs/nonsense", &format!("{job}/results/1")] {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        until(&mut stream, "event: trouble").await;
+    }
 }
 
 #[tokio::test]

@@ -121,7 +121,11 @@ async fn every_page_is_guarded_and_holds_nothing_inline() {
     let root = house.sign_in("root").await;
     let task = format!("/tasks/{id}");
     let paths = ["/", "/tasks", &task, "/lanes", "/lane?key=drill/a", "/audit", "/users", "/users/ana", "/groups"];
-    for path in paths.iter().chain(&["/groups/ops", "/tokens", "/tasks/act?verb=discard", "/nowhere", "/login"]) {
+    for path in paths
+        .iter()
+        .chain(&["/groups/ops", "/tokens", "/tasks/act?verb=discard", "/nowhere", "/login"])
+        .chain(&["/fetch/jobs", "/fetch/new-job", "/fetch/sites", "/fetch/devices"])
+    {
         let page = root.get(path).await;
         let policy = page.headers["content-security-policy"].to_str().expect("text");
         assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}");

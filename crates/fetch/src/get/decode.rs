@@ -206,7 +206,7 @@ mod tests {
         check(&[Encoding::Deflate], &[0xff; 20], Decoded::Broken, b"");
         check(&[Encoding::Zstd], b"no zstd at all", Decoded::Broken, b"");
         check(&[Encoding::Brotli], &[0xff; 20], Decoded::Broken, b"");
-        let (cut, mut out) = (gzip(&vec![b'x'; 50]), Vec::new());
+        let (cut, mut out) = (gzip(&[b'x'; 50]), Vec::new());
         assert_eq!(decode(&[Encoding::Gzip], &cut[..cut.len() - 4], 100, &mut out), Decoded::Broken);
         assert_eq!(out, vec![b'x'; 50]);
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use malla_reach::Unreachable;
+use rustix::io::Errno;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
@@ -25,7 +26,7 @@ const ADDRESSES_MAX: usize = 4;
 const HEAD_START: Duration = Duration::from_millis(300);
 /// Errors that say something about this machine and nothing about the site: no more files (of the process, of the
 /// system), no more ports, no buffers, no memory.
-const OWN_ERRORS: [i32; 5] = [24, 23, 99, 105, 12];
+const OWN_ERRORS: [Errno; 5] = [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL, Errno::NOBUFS, Errno::NOMEM];
 
 /// Why there is no connection.
 pub(super) enum Undialled {
@@ -53,10 +54,7 @@ pub(super) async fn dial(
 
 async fn connect(getter: &Getter, url: &Url, host: &str, gauge: &Arc<Gauge>) -> Result<Stream, Undialled> {
     let addresses = resolve(getter, url).await.map_err(|why| Undialled::Site(explain::unreachable(&why)))?;
-    let tcp = race(addresses).await.map_err(|error| match error.raw_os_error() {
-        Some(code) if OWN_ERRORS.contains(&code) => Undialled::Own(error.to_string()),
-        _ => Undialled::Site(explain::connection(&error, host)),
-    })?;
+    let tcp = race(addresses).await.map_err(|error| whose_fault(&error, host))?;
     let tls = url.scheme() == "https";
     if tls {
         // The end of the handshake and the request leave one after the other. Without TLS nothing is ever waiting for
@@ -66,6 +64,13 @@ async fn connect(getter: &Getter, url: &Url, host: &str, gauge: &Arc<Gauge>) -> 
     let wire = Wire::new(tcp, getter.throttle.clone(), gauge.clone());
     let layer = if tls { handshake(getter, url, host, wire).await? } else { Layer::Plain(wire) };
     Ok(Stream::new(layer, gauge.clone()))
+}
+
+fn whose_fault(error: &io::Error, host: &str) -> Undialled {
+    match Errno::from_io_error(error) {
+        Some(code) if OWN_ERRORS.contains(&code) => Undialled::Own(error.to_string()),
+        _ => Undialled::Site(explain::connection(error, host)),
+    }
 }
 
 async fn handshake(getter: &Getter, url: &Url, host: &str, wire: Wire) -> Result<Layer, Undialled> {
@@ -159,6 +164,13 @@ mod tests {
         let mut found = addresses(&["1.1.1.1", "1.1.1.2"]);
         mix(&mut found);
         assert_eq!(found, addresses(&["1.1.1.1", "1.1.1.2"]));
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_not_the_sites_fault() {
+        let ours = |code: Errno| matches!(whose_fault(&code.into(), "example.org"), Undialled::Own(_));
+        assert!(OWN_ERRORS.into_iter().all(ours));
+        assert!(![Errno::CONNREFUSED, Errno::HOSTUNREACH, Errno::NETUNREACH, Errno::TIMEDOUT].into_iter().any(ours));
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 /// Pages in hand at most, however many of them wait for their site's gap.
-const PAGES_MAX: usize = 2_048;
+const PAGES_MAX: usize = 4_096;
 
 /// Counts of pages. A page whose site is resting is in hand but not due: it keeps nobody busy.
 #[derive(Default)]

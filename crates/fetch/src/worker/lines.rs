@@ -32,6 +32,11 @@ impl Lines {
         self.lock().retain(|_, (_, since)| since.elapsed() < IDLE_FOR);
     }
 
+    /// Lets go of all: files are short.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Site, (Line, Instant)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Results on their way back: gathered for a moment, sent while fetching goes on, kept until the dispatcher has them.
+//! Results on their way back: gathered for a moment, so that they travel together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use malla_queue::LeaseToken;
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use super::lease::Ticket;
-use super::{BACK_OFF, Observer, later};
-use crate::{Answer, Brought, Dispatch, DispatchError};
+use crate::{Answer, Brought};
 
 /// So much goes off at once.
 const FULL: (usize, u64) = (64, 512 << 10);
@@ -21,27 +19,23 @@ const CALL_MAX: (usize, u64) = (256, 4 << 20);
 const GATHER: Duration = Duration::from_millis(50);
 /// The same for the last result of a run: its site is not given out again before it is there.
 const GATHER_AT_END: Duration = Duration::from_millis(5);
-/// Calls under way at once.
-const CALLS_MAX: usize = 4;
-/// A call that takes longer is lost.
-const CALL_TIME_MAX: Duration = Duration::from_secs(30);
 /// What a result weighs beside its body and headers.
 const RESULT_BYTES: u64 = 256;
 
 /// A result on its way.
-struct Parcel {
-    token: LeaseToken,
+pub(super) struct Parcel {
+    pub(super) token: LeaseToken,
     answer: Answer,
     last_word: Instant,
-    ticket: Arc<Ticket>,
-    bytes: u64,
+    pub(super) ticket: Arc<Ticket>,
+    pub(super) bytes: u64,
 }
 
 /// Work that is given back.
-struct Undone {
+pub(super) struct Undone {
     token: LeaseToken,
     last_word: Instant,
-    ticket: Arc<Ticket>,
+    pub(super) ticket: Arc<Ticket>,
 }
 
 #[derive(Default)]
@@ -121,7 +115,7 @@ impl Outbox {
         }
     }
 
-    /// Nothing more will come: what is there goes off, and then [`deliver`] ends.
+    /// Nothing more will come: what is there goes off, and then the delivery ends.
     pub(super) fn close(&self) {
         let mut gathered = self.lock();
         gathered.closed = true;
@@ -138,7 +132,7 @@ impl Outbox {
     }
 
     /// The next parcels that are to go off; none if it is closed and empty.
-    async fn next(&self) -> Option<(Vec<Parcel>, Vec<Undone>)> {
+    pub(super) async fn next(&self) -> Option<(Vec<Parcel>, Vec<Undone>)> {
         loop {
             let due = {
                 let mut gathered = self.lock();
@@ -155,7 +149,8 @@ impl Outbox {
         }
     }
 
-    fn let_go(&self, parcels: impl Iterator<Item = u64>) {
+    /// The dispatcher has these, or will never have them.
+    pub(super) fn let_go(&self, parcels: impl Iterator<Item = u64>) {
         self.waiting.fetch_sub(parcels.sum(), Ordering::AcqRel);
         self.delivered.notify_waiters();
     }
@@ -189,120 +184,94 @@ impl Gathered {
     }
 }
 
-/// Sends what gathers until the outbox is closed and empty, or the dispatcher wants no more of this device.
-pub(super) async fn deliver(
-    outbox: Arc<Outbox>,
-    dispatch: Arc<dyn Dispatch>,
-    observer: Arc<dyn Observer>,
-) -> Result<(), DispatchError> {
-    let mut calls = JoinSet::new();
-    let mut open = true;
-    while open || !calls.is_empty() {
-        tokio::select! {
-            next = outbox.next(), if open && calls.len() < CALLS_MAX => match next {
-                Some((parcels, undone)) => {
-                    let call = Call { outbox: outbox.clone(), dispatch: dispatch.clone(), observer: observer.clone() };
-                    calls.spawn(call.send(parcels, undone));
-                }
-                None => open = false,
-            },
-            Some(called) = calls.join_next() => if let Ok(result) = called { result? },
-        }
-    }
-    Ok(())
-}
-
-struct Call {
-    outbox: Arc<Outbox>,
-    dispatch: Arc<dyn Dispatch>,
-    observer: Arc<dyn Observer>,
-}
-
-impl Call {
-    async fn send(self, parcels: Vec<Parcel>, undone: Vec<Undone>) -> Result<(), DispatchError> {
-        self.send_results(parcels).await?;
-        self.send_undone(undone).await
-    }
-
-    async fn send_results(&self, mut parcels: Vec<Parcel>) -> Result<(), DispatchError> {
-        let (mut back_off, mut first) = (BACK_OFF.0, true);
-        loop {
-            let outdated = parcels.extract_if(.., |parcel| parcel.ticket.lease.is_gone());
-            self.outbox.let_go(outdated.map(|parcel| parcel.bytes));
-            if parcels.is_empty() {
-                return Ok(());
-            }
-            let now = Instant::now();
-            let brought = parcels.iter().map(|parcel| parcel.brought(now)).collect();
-            match within(self.dispatch.results(brought)).await {
-                Ok(lost) => {
-                    // Sent a second time, what the first one brought may be called lost without being so.
-                    if first {
-                        lose(&parcels, &lost);
-                    }
-                    self.outbox.let_go(parcels.iter().map(|parcel| parcel.bytes));
-                    return Ok(());
-                }
-                Err(error) => self.wait(error, &mut back_off).await?,
-            }
-            first = false;
-        }
-    }
-
-    async fn send_undone(&self, mut undone: Vec<Undone>) -> Result<(), DispatchError> {
-        let mut back_off = BACK_OFF.0;
-        loop {
-            undone.retain(|undone| !undone.ticket.lease.is_gone());
-            if undone.is_empty() {
-                return Ok(());
-            }
-            let now = Instant::now();
-            let items = undone.iter().map(|undone| (undone.token, quiet_ms(undone.last_word, now))).collect();
-            match within(self.dispatch.give_back(items)).await {
-                Ok(()) => return Ok(()),
-                Err(error) => self.wait(error, &mut back_off).await?,
-            }
-        }
-    }
-
-    /// Waits before the next try, if there is to be one.
-    async fn wait(&self, error: DispatchError, back_off: &mut Duration) -> Result<(), DispatchError> {
-        match error {
-            DispatchError::Later { after_ms } => sleep(later(after_ms)).await,
-            DispatchError::Away(why) => {
-                self.observer.dispatcher_away(&why);
-                sleep(*back_off).await;
-                *back_off = (*back_off * 2).min(BACK_OFF.1);
-            }
-            fatal => return Err(fatal),
-        }
-        Ok(())
-    }
-}
-
 impl Parcel {
-    fn brought(&self, now: Instant) -> Brought {
+    pub(super) fn brought(&self, now: Instant) -> Brought {
         Brought { token: self.token, answer: self.answer.clone(), quiet_ms: quiet_ms(self.last_word, now) }
     }
 }
 
-async fn within<T>(call: impl Future<Output = Result<T, DispatchError>>) -> Result<T, DispatchError> {
-    match timeout(CALL_TIME_MAX, call).await {
-        Ok(result) => result,
-        Err(_) => {
-            Err(DispatchError::Away(format!("the dispatcher did not answer within {} s", CALL_TIME_MAX.as_secs())))
-        }
-    }
-}
-
-fn lose(parcels: &[Parcel], lost: &[LeaseToken]) {
-    for parcel in parcels.iter().filter(|parcel| lost.contains(&parcel.token)) {
-        tracing::debug!(task = %parcel.token.task, "the lease was lost, the result is dropped");
-        parcel.ticket.lose();
+impl Undone {
+    /// Its token, and how long its site has been quiet.
+    pub(super) fn quiet(&self, now: Instant) -> (LeaseToken, u64) {
+        (self.token, quiet_ms(self.last_word, now))
     }
 }
 
 /// Rounded down: a site is never said to have been silent for longer than it was.
 fn quiet_ms(last_word: Instant, now: Instant) -> u64 {
     u64::try_from(now.saturating_duration_since(last_word).as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+    use malla_queue::TaskId;
+
+    use super::*;
+    use crate::PackedBody;
+    use crate::worker::lease::{Lease, Uptime};
+
+    fn ticket() -> Arc<Ticket> {
+        Arc::new(Ticket::new(Lease::new(Uptime::now(), Duration::from_secs(60))))
+    }
+
+    fn put(outbox: &Outbox, task: i64, bytes: usize, last: bool) {
+        let body = PackedBody { packed: vec![0; bytes].into(), bytes: bytes as u64 };
+        let answer = Answer { status: 200, headers: Vec::new(), body, trouble: None, took_ms: 1 };
+        outbox.put(LeaseToken { task: TaskId(task), nonce: 1 }, answer, Instant::now(), &ticket(), last);
+    }
+
+    /// How long the outbox still waits.
+    fn waits(outbox: &Outbox) -> Duration {
+        outbox.lock().due.expect("something waits").saturating_duration_since(Instant::now())
+    }
+
+    #[tokio::test]
+    async fn results_wait_for_others_but_not_for_long() {
+        let outbox = Outbox::new(1 << 20);
+        assert!(outbox.next().now_or_never().is_none());
+        put(&outbox, 1, 10, false);
+        assert!(waits(&outbox) > GATHER_AT_END && waits(&outbox) <= GATHER);
+        put(&outbox, 2, 10, true);
+        assert!(waits(&outbox) <= GATHER_AT_END, "the site waits for the last one of its run");
+        put(&outbox, 3, 10, false);
+        assert!(waits(&outbox) <= GATHER_AT_END);
+        let (parcels, undone) = outbox.next().await.expect("it is not closed");
+        assert_eq!((parcels.len(), undone.len()), (3, 0));
+        assert!(outbox.lock().due.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_is_enough_goes_at_once() {
+        let outbox = Outbox::new(1 << 30);
+        (0..64).for_each(|task| put(&outbox, task, 10, false));
+        assert_eq!(outbox.next().now_or_never().flatten().expect("enough").0.len(), 64);
+        put(&outbox, 1, 512 << 10, false);
+        assert_eq!(outbox.next().now_or_never().flatten().expect("enough").0.len(), 1);
+        put(&outbox, 1, 10, false);
+        outbox.flush();
+        assert_eq!(outbox.next().now_or_never().flatten().expect("all there is").0.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn one_call_has_its_limits() {
+        let outbox = Outbox::new(1 << 30);
+        (0..300).for_each(|task| put(&outbox, task, 10, false));
+        (0..8).for_each(|task| put(&outbox, task, 1 << 20, false));
+        outbox.close();
+        let mut calls = Vec::new();
+        while let Some((parcels, _)) = outbox.next().await {
+            calls.push(parcels.len());
+        }
+        assert_eq!(calls, [256, 48, 4]);
+    }
+
+    #[tokio::test]
+    async fn there_is_room_until_the_limit() {
+        let outbox = Outbox::new(1_000);
+        put(&outbox, 1, 900, false);
+        assert!(outbox.room().now_or_never().is_none());
+        outbox.let_go([900 + RESULT_BYTES].into_iter());
+        outbox.room().await;
+    }
 }

@@ -94,6 +94,8 @@ impl Pace {
         if period.is_trouble() {
             let least = PARALLEL_MIN.min(self.parallel_max);
             self.parallel = (self.parallel / 2).max(least);
+            let at_once = self.parallel;
+            tracing::warn!("this machine or its network does not keep up: only {at_once} requests at once from now on");
         } else if short && (rises || waits) {
             self.parallel = (self.parallel + GROWTH).min(self.parallel_max);
         }

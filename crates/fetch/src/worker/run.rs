@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::hand::Share;
 use super::lease::Ticket;
 use super::slots::Slot;
-use super::{BACK_OFF, Device, Page};
+use super::{BACK_OFF, Device, Page, Stage};
 use crate::{Answer, Got, Item, Line, Run, Site, TroubleKind};
 
 /// After so many times without files, ports or memory for a page, the rest of the run is given back.
@@ -82,8 +82,9 @@ impl RunWork {
                 Got::Answer(answer, last_word) => self.done(&item, answer, last_word),
                 Got::Stale => self.put_back(item),
                 Got::Unable(note) => {
-                    tracing::warn!(site = %self.site, note, "this machine cannot make a connection");
+                    tracing::debug!(site = %self.site, note, "this machine cannot make a connection");
                     self.device.pace().unable();
+                    self.device.lines.clear();
                     self.put_back(item);
                     unable += 1;
                     if unable == UNABLE_MAX {
@@ -105,7 +106,7 @@ impl RunWork {
         let slot = tokio::select! {
             biased;
             slot = self.slot() => slot,
-            () = self.device.stopped() => return None,
+            () = self.device.reaches(Stage::Stopping) => return None,
         };
         if self.device.is_stopping() || !self.ticket.lasts() {
             return None;

@@ -1,6 +1,9 @@
 //! Benchmarks. Each measures the real thing and prints figures.
 
+mod direct;
+pub(crate) mod fetch;
 pub(crate) mod notify;
+pub(crate) mod origin;
 pub(crate) mod queue;
 pub(crate) mod report;
 mod server;

@@ -2,9 +2,11 @@
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
+use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{notify, queue};
+use crate::bench::{fetch, notify, origin, queue};
+use crate::commands::Usage;
 use crate::output::talk;
 
 #[derive(Debug, Args)]
@@ -31,6 +33,32 @@ enum What {
         #[arg(long, value_name = "PART")]
         only: Vec<notify::Part>,
     },
+    /// Fetching pages with devices, from an origin on loopback
+    #[command(
+        after_help = "Examples:\n  malla bench fetch --quick\n  malla bench fetch --only makespan\n  malla bench fetch --strategy all\n\nIt starts an origin, a server and devices of its own on loopback, with a store in a temporary directory here. A PostgreSQL database must be empty, and is left full."
+    )]
+    Fetch {
+        #[command(flatten)]
+        stores: Stores,
+        /// Measure this part only; may be given several times
+        #[arg(long, value_name = "PART")]
+        only: Vec<fetch::Part>,
+        #[command(flatten)]
+        strategies: Strategies,
+    },
+    /// Many web sites on loopback, until standard input ends
+    #[command(hide = true)]
+    Origin(origin::Manners),
+}
+
+#[derive(Debug, Args)]
+struct Strategies {
+    /// Compare strategies on a simulated world instead: democratic, less_busy, geography, adaptive, or all
+    #[arg(long, value_name = "NAME")]
+    strategy: Vec<String>,
+    /// Which world
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +81,9 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
     match command.what {
         What::Queue(stores) => queue(stores).await,
         What::Notify { stores, only } => notify(stores, &only).await,
+        What::Fetch { stores, strategies, .. } if !strategies.strategy.is_empty() => compare(&stores, &strategies),
+        What::Fetch { stores, only, .. } => fetch(stores, &only).await,
+        What::Origin(manners) => origin::serve(manners).await,
     }
 }
 
@@ -82,5 +113,31 @@ async fn notify(stores: Stores, parts: &[notify::Part]) -> anyhow::Result<()> {
         talk("measuring a server on PostgreSQL");
         notify::run(url, load, parts, &mut report).await?;
     }
+    Ok(())
+}
+
+async fn fetch(stores: Stores, parts: &[fetch::Part]) -> anyhow::Result<()> {
+    let load = if stores.quick { fetch::Load::QUICK } else { fetch::Load::FULL };
+    let mut report = Report::new(stores.json);
+    if !stores.no_sqlite {
+        talk("measuring a fleet with a server on the embedded store");
+        fetch::run("", load, parts, &mut report).await?;
+    }
+    if let Some(url) = &stores.postgres {
+        talk("measuring a fleet with a server on PostgreSQL");
+        fetch::run(url, load, parts, &mut report).await?;
+    }
+    Ok(())
+}
+
+fn compare(stores: &Stores, strategies: &Strategies) -> anyhow::Result<()> {
+    let mut chosen = Vec::new();
+    for name in &strategies.strategy {
+        match name.as_str() {
+            "all" => chosen.extend(Strategy::ALL),
+            name => chosen.push(name.parse().map_err(|error: malla_queue::Error| Usage(error.to_string()))?),
+        }
+    }
+    fetch::strategies(&chosen, strategies.seed, &mut Report::new(stores.json));
     Ok(())
 }

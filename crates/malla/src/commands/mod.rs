@@ -3,14 +3,18 @@
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod completions;
+pub(crate) mod devices;
+pub(crate) mod fetch;
 pub(crate) mod groups;
 pub(crate) mod healthcheck;
 pub(crate) mod lanes;
 pub(crate) mod notify;
 pub(crate) mod print_config;
+pub(crate) mod robots;
 pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod users;
+pub(crate) mod worker;
 
 use std::io;
 
@@ -20,7 +24,7 @@ use malla_client::{Client, ClientOptions};
 use malla_protocol::{LIMIT_MAX, Page, PageQuery};
 
 use crate::cli::{Place, Reach, Settings};
-use crate::config::{self, Loaded, Sources, Wrong};
+use crate::config::{self, Config, Loaded, Sources, Wrong};
 use crate::data_dir;
 
 /// The command line asks for something that makes no sense: exit code 2.
@@ -36,6 +40,11 @@ pub(crate) fn load(place: &Place, settings: &Settings) -> Result<Loaded, Wrong> 
 /// A client for the server that the flags name, or for the one on this machine.
 pub(crate) fn connect(place: &Place, reach: &Reach) -> Result<Client> {
     let config = load(place, &Settings::default())?.config()?;
+    Ok(Client::new(server_of(&config, reach)?)?)
+}
+
+/// The server that the flags name, or the one on this machine, and how to talk to it.
+pub(crate) fn server_of(config: &Config, reach: &Reach) -> Result<ClientOptions> {
     let local = data_dir::read_server(&config.data)?;
     // A variable that is set to nothing says nothing.
     let given = |text: &&String| !text.trim().is_empty();
@@ -66,7 +75,7 @@ pub(crate) fn connect(place: &Place, reach: &Reach) -> Result<Client> {
         let pem = std::fs::read(&ca).map_err(|error| anyhow!("cannot read {}: {error}", ca.display()))?;
         options.ca_pem = Some(pem);
     }
-    Ok(Client::new(options)?)
+    Ok(options)
 }
 
 /// How much of a list.

@@ -21,6 +21,18 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("queue.payload_bytes_max", 1_024, 64 << 20),
     ("notify.concurrency", 1, 1_000_000),
     ("notify.batch", 1, 1_000),
+    ("fetch.gap_ms", 0, 86_400_000),
+    ("fetch.pending_max", 1, 10_000_000),
+    ("fetch.timeout_s", 1, 600),
+    ("fetch.body_bytes_max", 1_024, 1 << 30),
+    ("fetch.fresh_s", 0, 31_536_000),
+    ("fetch.recheck_percent", 0, 100),
+    ("fetch.cache_entries_max", 0, 1_000_000_000),
+    ("fetch.cache_mb_max", 0, 1_000_000_000),
+    ("fetch.jobs_days", 0, 36_500),
+    ("fetch.workers_min", 0, 64),
+    ("fetch.devices_waiting_max", 1, 100_000),
+    ("fetch.devices_days", 1, 36_500),
     ("retention.every_s", 1, 86_400),
     ("retention.tasks_days", 0, 36_500),
     ("retention.events_days", 0, 36_500),
@@ -90,6 +102,13 @@ fn in_range(key: &str, value: &Value) -> Result<(), String> {
             mail.map(drop).map_err(|error| format!("is wrong: {error}"))
         }
         "smtp.from" => malla_notify::Mail::check_from(text).map(drop).map_err(|error| format!("is wrong: {error}")),
+        "fetch.contact" if !text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
+            Err("is not an address: write a page or an e-mail in plain letters".into())
+        }
+        "fetch.strategy" => {
+            let strategy: Result<malla_fetch::Strategy, _> = text.parse();
+            strategy.map(drop).map_err(|error| format!("is wrong: {error}"))
+        }
         "data" if text.is_empty() => Err("is empty: give a directory".into()),
         "store" if !(text.is_empty() || is_store(text)) => {
             Err("is not a store: give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE".into())

@@ -27,6 +27,7 @@ pub(crate) struct Config {
     pub console: Console,
     pub queue: Queue,
     pub notify: Notify,
+    pub fetch: Fetch,
     smtp: Smtp,
     pub retention: Retention,
 }
@@ -87,6 +88,26 @@ pub(crate) struct Queue {
 pub(crate) struct Notify {
     pub concurrency: usize,
     pub batch: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Fetch {
+    pub contact: String,
+    pub gap_ms: u64,
+    pub pending_max: u64,
+    pub timeout_s: u64,
+    pub body_bytes_max: u64,
+    pub fresh_s: u64,
+    pub recheck_percent: u32,
+    pub cache_entries_max: u64,
+    pub cache_mb_max: u64,
+    pub jobs_days: u64,
+    pub strategy: String,
+    pub geo_file: PathBuf,
+    pub workers_min: usize,
+    pub devices_waiting_max: usize,
+    pub devices_days: u64,
+    pub backups: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -2,9 +2,11 @@
 
 mod commands;
 mod crash;
+mod fetch;
 mod first_run;
 mod https;
 mod notify;
+mod origin;
 mod receiver;
 mod refusals;
 mod server;

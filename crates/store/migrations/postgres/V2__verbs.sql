@@ -252,7 +252,7 @@ CREATE FUNCTION malla_finish(
     source INTEGER, tasks BIGINT[], nonces BIGINT[], states SMALLINT[], run_ats BIGINT[], finished_ats BIGINT[],
     failure_counts INTEGER[], lapse_counts INTEGER[], results BYTEA[], lines TEXT[], rests BIGINT[],
     event_of INTEGER[], event_kinds TEXT[], event_grps BIGINT[], event_bodies BYTEA[],
-    now_ms BIGINT, history_max INTEGER,
+    now_ms BIGINT, history_max INTEGER, unflushed BOOLEAN,
     OUT answers SMALLINT[], OUT rouse TEXT[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
@@ -269,6 +269,9 @@ DECLARE
     last_task BIGINT := (SELECT max(t) FROM unnest(tasks) AS u (t));
     i INTEGER;
 BEGIN
+    IF unflushed THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
     IF source = 2 THEN
         PERFORM 1 FROM lane WHERE id = ANY (ARRAY(SELECT lane FROM task WHERE id = ANY (tasks))) ORDER BY id FOR NO KEY UPDATE;
         -- as if each had a lease that ends now

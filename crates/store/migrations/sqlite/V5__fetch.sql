@@ -1,5 +1,8 @@
 -- Sites, jobs, pages with their bodies, the cache and the devices of the fleet.
 
+-- The gap that an operator asked for: what a site asks for never makes it shorter.
+ALTER TABLE lane ADD COLUMN least_gap_ms INTEGER;
+
 -- What is known of a site beside its lane.
 CREATE TABLE site (
     -- its lane's
@@ -86,7 +89,7 @@ CREATE TABLE shelf (
     -- packed
     bytes         INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX shelf_used ON shelf (used_at);
+CREATE INDEX shelf_used ON shelf (used_at, key);
 
 -- One row: what is on the shelf.
 CREATE TABLE shelf_size (entries INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
@@ -109,3 +112,4 @@ CREATE TABLE device (
     tally       TEXT    NOT NULL,
     UNIQUE (owner, name)
 ) STRICT;
+CREATE INDEX device_grp ON device (grp) WHERE grp IS NOT NULL;

@@ -144,9 +144,10 @@ pub(super) async fn write_lane(tx: &Transaction<'_>, row: &Row, change: LaneChan
     let (id, gap_ms): (i64, i64) = (row.get(0), row.get(4));
     let paused = change.paused.unwrap_or_else(|| row.get(2));
     let ceiling = change.ceiling.map_or_else(|| row.get(3), i64::from);
-    let new_gap_ms = change.gap_ms.map_or(gap_ms, |gap| i64::try_from(gap).unwrap_or(i64::MAX));
+    let asked_ms = change.gap_ms.map(|gap| i64::try_from(gap).unwrap_or(i64::MAX));
+    let new_gap_ms = asked_ms.unwrap_or(gap_ms);
     let next_start_at = crate::place::regapped(row.get(6), gap_ms, new_gap_ms, now.0);
     let statement = tx.prepare_cached(sql!("lane/change")).await?;
-    tx.execute(&statement, &[&id, &paused, &ceiling, &new_gap_ms, &next_start_at, &now.0]).await?;
+    tx.execute(&statement, &[&id, &paused, &ceiling, &new_gap_ms, &next_start_at, &now.0, &asked_ms]).await?;
     Ok(())
 }

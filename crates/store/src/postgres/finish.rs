@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{GenericClient, Object};
-use malla_queue::{
-    Ending, Error, GroupId, HISTORY_BYTES_MAX, Kind, LaneKey, LeaseToken, Overdue, Result, TaskId, UnixMs,
-};
+use deadpool_postgres::{GenericClient, Object, Transaction};
+use malla_queue::{Ending, GroupId, HISTORY_BYTES_MAX, Kind, LaneKey, LeaseToken, Overdue, Result, TaskId, UnixMs};
 use tokio_postgres::Row;
 
 use super::pool::Broken;
 use super::sql;
 use super::submit::Columns;
 use crate::codes::{Code, read_retry};
+use crate::taken::Taken;
 
 /// What ended, as the server's function numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,23 +20,35 @@ enum Source {
     Confirmation = 2,
 }
 
-/// How an ending was taken, as the server's function numbers it.
-const DONE: i16 = 0;
-const CAME_BEFORE: i16 = 1;
+/// Whether the transaction waits for the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    Now,
+    Later,
+}
 
 pub(super) struct Finished {
-    taken: Vec<i16>,
+    pub(super) taken: Vec<Taken>,
     pub(super) rouse: Vec<String>,
 }
 
 impl Finished {
     pub(super) fn answers(&self, endings: &[(LeaseToken, Ending)]) -> Vec<Result<()>> {
-        let answer = |((token, _), taken): (&(LeaseToken, Ending), &i16)| match *taken {
-            DONE | CAME_BEFORE => Ok(()),
-            _ => Err(Error::LeaseLost(token.task)),
-        };
-        endings.iter().zip(&self.taken).map(answer).collect()
+        endings.iter().zip(&self.taken).map(|((token, _), taken)| taken.answer(token.task)).collect()
     }
+}
+
+/// As the server's function numbers it.
+fn taken(code: i16) -> Taken {
+    match code {
+        0 => Taken::Now,
+        1 => Taken::Before,
+        _ => Taken::Lost,
+    }
+}
+
+fn has_follow_ups(endings: &[(LeaseToken, Ending)]) -> bool {
+    endings.iter().any(|(_, ending)| !ending.follow_ups.is_empty())
 }
 
 /// Ends leases. Without follow-ups that is one statement, which is its own transaction.
@@ -46,30 +57,54 @@ pub(super) async fn finish(
     endings: &[(LeaseToken, Ending)],
     now: UnixMs,
 ) -> Result<Finished, Broken> {
-    if endings.iter().all(|(_, ending)| ending.follow_ups.is_empty()) {
-        return call(client, Source::Lease, endings, now).await;
+    if !has_follow_ups(endings) {
+        // What is done again after a power cut need not wait for the disk.
+        let flush = if endings.iter().all(|(_, ending)| ending.repeatable) { Flush::Later } else { Flush::Now };
+        return call(client, Source::Lease, endings, now, flush).await;
     }
     let tx = client.transaction().await?;
+    let finished = end(&tx, endings, now).await?;
+    crate::crashing::point("finish", "inside");
+    tx.commit().await?;
+    Ok(finished)
+}
+
+/// Ends leases as a part of a transaction.
+pub(super) async fn end(
+    tx: &Transaction<'_>,
+    endings: &[(LeaseToken, Ending)],
+    now: UnixMs,
+) -> Result<Finished, Broken> {
+    if !has_follow_ups(endings) {
+        return call(tx, Source::Lease, endings, now, Flush::Now).await;
+    }
     let mut all = Columns::default();
     for (token, ending) in endings {
         ending.follow_ups.iter().for_each(|task| all.push(task, Some(token.task), now));
     }
     let leased: Vec<i64> = endings.iter().map(|(token, _)| token.task.0).collect();
-    all.lock_lanes(&tx, now, &leased).await?;
-    let mut finished = call(&tx, Source::Lease, endings, now).await?;
+    all.lock_lanes(tx, now, &leased).await?;
+    let mut finished = call(tx, Source::Lease, endings, now, Flush::Now).await?;
     let mut follow_ups = Columns::default();
     for ((token, ending), taken) in endings.iter().zip(&finished.taken) {
-        if *taken == DONE {
+        if *taken == Taken::Now {
             ending.follow_ups.iter().for_each(|task| follow_ups.push(task, Some(token.task), now));
         }
     }
     if !follow_ups.is_empty() {
-        let (_, rouse) = follow_ups.submit(&tx, now, None).await?;
+        let (_, rouse) = follow_ups.submit(tx, now, None).await?;
         finished.rouse.extend(rouse);
     }
-    crate::crashing::point("finish", "inside");
-    tx.commit().await?;
     Ok(finished)
+}
+
+/// Ends leases that have run out, over the heads of their holders: what these still bring is refused.
+pub(super) async fn take_back(
+    tx: &Transaction<'_>,
+    endings: &[(LeaseToken, Ending)],
+    now: UnixMs,
+) -> Result<Finished, Broken> {
+    call(tx, Source::LapsedLease, endings, now, Flush::Now).await
 }
 
 async fn call(
@@ -77,6 +112,7 @@ async fn call(
     source: Source,
     endings: &[(LeaseToken, Ending)],
     now: UnixMs,
+    flush: Flush,
 ) -> Result<Finished, Broken> {
     let of = |read: fn(&Ending) -> i64| endings.iter().map(|(_, ending)| read(ending)).collect::<Vec<i64>>();
     let small = |read: fn(&Ending) -> u32| {
@@ -123,11 +159,12 @@ async fn call(
                 &event_bodies,
                 &now.0,
                 &history_max,
+                &(flush == Flush::Later),
             ],
         )
         .await?;
     let rouse = row.get::<_, Option<Vec<String>>>(1).unwrap_or_default();
-    Ok(Finished { taken: row.get(0), rouse })
+    Ok(Finished { taken: row.get::<_, Vec<i16>>(0).into_iter().map(taken).collect(), rouse })
 }
 
 /// Sends back tasks whose lease or confirmation is overdue. Whoever extended, finished or confirmed meanwhile is left
@@ -153,8 +190,8 @@ pub(super) async fn reap(client: &mut Object, limit: usize, now: UnixMs) -> Resu
     let (mut count, mut rouse) = (0, Vec::new());
     for (source, endings) in [(Source::LapsedLease, lapsed), (Source::Confirmation, unconfirmed)] {
         if !endings.is_empty() {
-            let finished = call(client, source, &endings, now).await?;
-            count += finished.taken.iter().filter(|taken| **taken == DONE).count() as u64;
+            let finished = call(client, source, &endings, now, Flush::Later).await?;
+            count += finished.taken.iter().filter(|taken| **taken == Taken::Now).count() as u64;
             rouse.extend(finished.rouse);
         }
     }

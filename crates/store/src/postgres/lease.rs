@@ -14,7 +14,7 @@ use crate::nonces::nonces;
 use crate::place::TURN;
 
 /// Not flushed: `synchronous_commit` is off for this transaction alone.
-const UNFLUSHED: &str = "SET LOCAL synchronous_commit = off";
+pub(super) const UNFLUSHED: &str = "SET LOCAL synchronous_commit = off";
 
 pub(super) async fn lease(client: &mut Object, request: &LeaseRequest, now: UnixMs) -> Result<Leases, Broken> {
     let take = client.prepare_cached(sql!("lease/take")).await?;

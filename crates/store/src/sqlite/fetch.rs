@@ -49,8 +49,7 @@ impl Fetch for Sqlite {
     }
 
     async fn ready(&self, limit: usize) -> Result<Vec<Ready>> {
-        let now = self.clock.now();
-        self.read(move |conn| sites::ready(conn, now, limit)).await
+        self.read(move |conn| sites::ready(conn, limit)).await
     }
 
     async fn want_robots(&self, of: Vec<Site>, lanes: LaneSettings) -> Result<()> {
@@ -77,7 +76,12 @@ impl Fetch for Sqlite {
     }
 
     async fn answer_orphans(&self, limit: usize) -> Result<u64> {
-        self.write("fetch", Process, move |tx| fetch_commit::answer_orphans(tx, limit)).await
+        // Looked for beside the writer: all who wait are looked through.
+        let orphans = self.read(move |conn| fetch_commit::orphans(conn, limit)).await?;
+        if orphans.is_empty() {
+            return Ok(0);
+        }
+        self.write("fetch", Process, move |tx| fetch_commit::answer_orphans(tx, &orphans)).await
     }
 
     async fn site(&self, site: &Site) -> Result<Option<KnownSite>> {

@@ -1,17 +1,18 @@
 //! Devices of the fleet.
 
 use malla_fetch::{Device, DeviceId, Measures, NewDevice};
-use malla_queue::{Act, Error, Result, Scope};
+use malla_queue::{Act, Error, Holder, LeaseToken, Result, Scope, TaskId};
 use rusqlite::{Connection, Row};
 
+use super::fetch_sites::leased;
 use super::tx::Tx;
-use super::{many, read, sql};
-use crate::fetch_rows::{DEVICES_MAX, DeviceRow, to_json};
+use super::{finish, lanes, many, read, sql};
+use crate::fetch_rows::{DEVICES_MAX, DeviceRow, device_left, plain, to_json};
 use crate::listing::Builder;
 
 pub(super) fn join(tx: &mut Tx<'_>, new: &NewDevice) -> Result<Device> {
     let group = new.group.map(|group| group.0);
-    let row = (&new.name, &new.owner, group, &new.secret_hash, to_json(&new.about), tx.now.0);
+    let row = (&new.name, plain(&new.owner), group, &new.secret_hash, to_json(&new.about), tx.now.0);
     let id = tx.one(sql!("fetch/join_device"), row, |row| row.get(0))?;
     let id = id.ok_or_else(|| Error::Internal("a device that joined is not there".into()))?;
     get(tx.conn, &Scope::All, DeviceId(id))
@@ -50,9 +51,18 @@ pub(super) fn seen(tx: &Tx<'_>, id: DeviceId, measures: Measures) -> Result<()> 
     Ok(())
 }
 
-pub(super) fn left(tx: &Tx<'_>, id: DeviceId) -> Result<()> {
+/// What it holds goes back.
+pub(super) fn left(tx: &mut Tx<'_>, id: DeviceId) -> Result<()> {
     tx.run(sql!("fetch/device_left"), (id.0,))?;
-    Ok(())
+    let holder = Holder::Device(id.0.to_string()).to_string();
+    let tokens =
+        tx.many(sql!("fetch/held"), (holder,), |row| Ok(LeaseToken { task: TaskId(row.get(0)?), nonce: row.get(1)? }))?;
+    let mut endings = Vec::with_capacity(tokens.len());
+    for leased in leased(tx.conn, &tokens)? {
+        let gap_ms = lanes::find(tx, &leased.lane)?.map_or(0, |found| found.gap_ms);
+        endings.push((leased.token, device_left(&leased, gap_ms, tx.now)));
+    }
+    finish::take_back(tx, &endings)
 }
 
 pub(super) fn list(conn: &Connection, scope: &Scope) -> Result<Vec<Device>> {

@@ -1,33 +1,39 @@
 //! Jobs: what clients ask for, and the answers they get.
 
-use malla_fetch::{Answered, Job, JobId, NewJob, NewPage, PageTask, PageUrl, Wanted};
-use malla_queue::{Act, Error, LaneSettings, Result, Scope, TaskId};
+use std::collections::HashMap;
+
+use malla_fetch::{Answered, Job, JobId, NewJob, NewPage, UrlKey};
+use malla_queue::{Act, Error, NewTask, Result, Scope, TaskId};
 use rusqlite::{Connection, Row};
 
 use super::fetch_pages::{add_page, keep_page};
 use super::submit::submit_one;
 use super::tx::Tx;
 use super::{many, read, sql};
-use crate::fetch_rows::{ANSWERS, JobRow, PageRow, USED_STEP_MS, forgotten};
+use crate::codes::Code;
+use crate::fetch_plan::{self, AtOnce, Plan, Shelved, Wait};
+use crate::fetch_rows::{ANSWERS, JobRow, PageRow, forgotten, plain};
 use crate::listing::Builder;
 
 pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
     let act = Act { group: new.group, ..act.clone() };
     tx.perform(&act, |tx| {
-        there_is_room(tx, new)?;
-        let id = tx.next_id();
+        let plan = Plan::new(new, &shelved(tx, new)?, tx.now);
+        let tasks: Vec<NewTask> = plan.tasks.iter().map(|task| task.to_task(new.lanes)).collect();
+        there_is_room(tx, new, &tasks)?;
+        let (id, group) = (tx.next_id(), new.group.map(|group| group.0));
         let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-        let group = new.group.map(|group| group.0);
         let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None };
-        for (seq, wanted) in new.wanted.iter().enumerate() {
-            match wanted {
-                Wanted::Page { url, cached } => want(tx, &mut job, seq, url, *cached, new.lanes)?,
-                Wanted::Refused { url, why } => {
-                    let page = NewPage::not_asked(url.clone(), why.clone(), tx.now);
-                    let page = add_page(tx, &page, None)?;
-                    answer(tx, &mut job, url, page, malla_fetch::NOT_ASKED, false)?;
-                }
-            }
+        for at_once in &plan.at_once {
+            answer_at_once(tx, &mut job, at_once)?;
+        }
+        for (key, page) in &plan.used {
+            tx.run(sql!("fetch/touch_shelf"), (key.0, tx.now.0))?;
+            keep_page(tx, *page)?;
+        }
+        let ids = tasks.iter().map(|task| Ok(submit_one(tx, task, None)?.id)).collect::<Result<Vec<TaskId>>>()?;
+        for Wait { seq, url, task } in &plan.waits {
+            tx.run(sql!("fetch/add_wish"), (ids[*task].0, job.id, seq, url))?;
         }
         let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at);
         tx.run(sql!("fetch/add_job"), row)?;
@@ -35,40 +41,45 @@ pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
     })
 }
 
-fn there_is_room(tx: &Tx<'_>, new: &NewJob) -> Result<()> {
-    let waiting: i64 = tx.one(sql!("fetch/waiting"), (), |row| row.get(0))?.unwrap_or(0);
-    let waiting = u64::try_from(waiting).unwrap_or(0);
-    let more = new.wanted.iter().filter(|wanted| matches!(wanted, Wanted::Page { .. })).count() as u64;
-    if waiting + more > new.pending_max {
-        return Err(Error::Full { waiting, limit: new.pending_max });
+/// What lies on the shelf for the job.
+fn shelved(tx: &Tx<'_>, new: &NewJob) -> Result<HashMap<UrlKey, Shelved>> {
+    let mut shelf = HashMap::new();
+    for key in fetch_plan::keys(new) {
+        let found = tx.one(sql!("fetch/find_shelf"), (key.0,), |row| {
+            Ok(Shelved {
+                page: row.get(0)?,
+                fresh_until: row.get(1)?,
+                etag: row.get(2)?,
+                last_modified: row.get(3)?,
+                used_at: row.get(4)?,
+            })
+        })?;
+        shelf.extend(found.map(|found| (key, found)));
     }
-    Ok(())
+    Ok(shelf)
 }
 
-/// Answers from the shelf, or makes the job wait for the page's task.
-fn want(tx: &mut Tx<'_>, job: &mut JobRow, seq: usize, url: &PageUrl, cached: bool, lanes: LaneSettings) -> Result<()> {
-    type Shelved = (i64, i64, Option<String>, Option<String>, i64);
-    let key = url.key();
-    let shelved: Option<Shelved> = tx.one(sql!("fetch/find_shelf"), (key.0,), |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-    })?;
-    let mut task = PageTask::new(url.clone());
-    if let Some((page, fresh_until, etag, last_modified, used_at)) = shelved {
-        if tx.now.0 - used_at > USED_STEP_MS {
-            tx.run(sql!("fetch/touch_shelf"), (key.0, tx.now.0))?;
-            keep_page(tx, page)?;
-        }
-        if cached && fresh_until > tx.now.0 {
-            return answer(tx, job, url.as_str(), page, 200, true);
-        }
-        if etag.is_some() || last_modified.is_some() {
-            let base = Some(malla_fetch::PageId(TaskId(page)));
-            task = PageTask { base, etag, last_modified, ..task };
+fn there_is_room(tx: &Tx<'_>, new: &NewJob, tasks: &[NewTask]) -> Result<()> {
+    let written: i64 = tx.one(sql!("fetch/waiting"), (), |row| row.get(0))?.unwrap_or(0);
+    let waiting = written + tx.unwritten_of(malla_fetch::PAGE, Code::Open);
+    let mut more = 0;
+    for task in tasks {
+        let found: Option<i64> =
+            tx.one(sql!("submit/find_dedup"), (task.lane.room(), &task.dedup), |row| row.get(0))?;
+        more += usize::from(found.is_none());
+    }
+    Plan::check_room(new, waiting, more)
+}
+
+fn answer_at_once(tx: &mut Tx<'_>, job: &mut JobRow, at_once: &AtOnce<'_>) -> Result<()> {
+    match *at_once {
+        AtOnce::Cached { url, page } => answer(tx, job, url, page, 200, true),
+        AtOnce::Refused { url, why } => {
+            let page = NewPage::not_asked(url.to_owned(), why.clone(), tx.now);
+            let page = add_page(tx, &page, None)?;
+            answer(tx, job, &plain(url), page, malla_fetch::NOT_ASKED, false)
         }
     }
-    let task = submit_one(tx, &task.to_task(lanes), None)?.id;
-    tx.run(sql!("fetch/add_wish"), (task.0, job.id, seq, url.as_str()))?;
-    Ok(())
 }
 
 /// Gives the job its next answer; the caller writes the job.

@@ -1,12 +1,14 @@
 //! Pages, their bodies and the shelf they lie on while they are fresh.
 
+use std::borrow::Cow;
+
 use malla_fetch::{CacheSize, CheckedBody, NewPage, Shelf, UrlKey};
 use malla_queue::{Act, Result};
 use rusqlite::Connection;
 
 use super::tx::Tx;
 use super::{many, sql};
-use crate::fetch_rows::{PAGES_KEPT_MS, to_json};
+use crate::fetch_rows::{PAGES_KEPT_MS, plain, to_json};
 
 /// Writes a page. `key` is its URL's; a page without one never comes onto the shelf.
 pub(super) fn add_page(tx: &mut Tx<'_>, page: &NewPage, key: Option<UrlKey>) -> Result<i64> {
@@ -17,16 +19,16 @@ pub(super) fn add_page(tx: &mut Tx<'_>, page: &NewPage, key: Option<UrlKey>) -> 
     let row = (
         id,
         key.map_or([0; 16], |key| key.0),
-        &page.url,
+        plain(&page.url),
         page.status,
         to_json(&page.headers),
         body,
         bytes,
         trouble.map(|trouble| trouble.what.name()),
-        trouble.map(|trouble| &trouble.note),
+        trouble.map(|trouble| plain(&trouble.note)),
         page.fetched_at.0,
         i64::try_from(page.took_ms).unwrap_or(i64::MAX),
-        &page.device,
+        page.device.as_deref().map(plain),
         tx.now.0 + PAGES_KEPT_MS,
     );
     tx.run(sql!("fetch/add_page"), row)?;
@@ -53,7 +55,7 @@ pub(super) fn shelve(tx: &Tx<'_>, key: UrlKey, page: i64, new: &NewPage, shelf: 
     let old: Option<(i64, Option<i64>)> =
         tx.one(sql!("fetch/shelved_body"), (key.0,), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let bytes = new.body.as_ref().map_or(0, |body| i64::try_from(body.packed.len()).unwrap_or(i64::MAX));
-    let (etag, last_modified) = (&shelf.validators.etag, &shelf.validators.last_modified);
+    let [etag, last_modified] = validators(shelf);
     let row = (key.0, page, shelf.fresh_until.0, etag, last_modified, tx.now.0, bytes);
     tx.run(sql!("fetch/put_on_shelf"), row)?;
     let (entries, more) = old.as_ref().map_or((1, bytes), |(was, _)| (0, bytes - was));
@@ -63,6 +65,11 @@ pub(super) fn shelve(tx: &Tx<'_>, key: UrlKey, page: i64, new: &NewPage, shelf: 
         None => None,
     };
     Ok(old.is_some_and(|(_, was)| was != body))
+}
+
+/// How to ask for the page again, as the store has it.
+pub(super) fn validators(shelf: &Shelf) -> [Option<Cow<'_, str>>; 2] {
+    [&shelf.validators.etag, &shelf.validators.last_modified].map(|text| text.as_deref().map(plain))
 }
 
 /// Takes a page off the shelf. Returns whether one lay there.

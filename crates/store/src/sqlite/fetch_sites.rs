@@ -1,6 +1,6 @@
 //! Sites: which may be asked now, and what is known of them.
 
-use malla_fetch::{KnownRobots, KnownSite, PageTask, Ready, Site};
+use malla_fetch::{KnownRobots, KnownSite, PageTask, Ready, Site, SiteState};
 use malla_queue::{GroupId, Kind, LaneKey, LaneSettings, LeaseToken, Leased, Priority, Result, TaskId, UnixMs};
 use rusqlite::{Connection, Row};
 
@@ -10,25 +10,22 @@ use super::{many, sql};
 use crate::codes::read_retry;
 use crate::fetch_rows::{site_state, unpack_robots};
 
-pub(super) fn ready(conn: &Connection, now: UnixMs, limit: usize) -> Result<Vec<Ready>> {
-    let rows = many(conn, sql!("fetch/ready"), (now.0, limit), |row| {
-        let key = LaneKey::trusted(row.get(0)?);
-        let state: Option<String> = row.get(4)?;
-        Ok((key, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?, state, row.get::<_, Option<i64>>(5)?))
-    })?;
-    type Row = (LaneKey, i64, i64, u32, Option<String>, Option<i64>);
-    let read = |(key, since, gap_ms, ceiling, state, robots_until): Row| {
-        let Some(site) = Site::of_lane(&key) else { return Ok(None) };
-        Ok(Some(Ready {
+pub(super) fn ready(conn: &Connection, limit: usize) -> Result<Vec<Ready>> {
+    let rows = many(conn, sql!("fetch/ready"), (limit,), |row| {
+        let Some(site) = Site::of_lane(&LaneKey::trusted(row.get(0)?)) else { return Ok(None) };
+        let ready = Ready {
             site,
-            since: UnixMs(since),
-            gap_ms: u64::try_from(gap_ms).unwrap_or(0),
-            ceiling,
-            state: site_state(state.as_deref())?,
-            robots_until: robots_until.map(UnixMs),
-        }))
-    };
-    rows.into_iter().filter_map(|row| read(row).transpose()).collect()
+            since: UnixMs(row.get(1)?),
+            gap_ms: row.get(2)?,
+            ceiling: row.get(3)?,
+            state: SiteState::default(),
+            waiting: row.get(6)?,
+            robots_until: row.get::<_, Option<i64>>(5)?.map(UnixMs),
+        };
+        Ok(Some((ready, row.get::<_, Option<String>>(4)?)))
+    })?;
+    let read = |(ready, state): (Ready, Option<String>)| Ok(Ready { state: site_state(state.as_deref())?, ..ready });
+    rows.into_iter().flatten().map(read).collect()
 }
 
 pub(super) fn want_robots(tx: &mut Tx<'_>, sites: &[Site], lanes: LaneSettings) -> Result<()> {

@@ -6,10 +6,13 @@ use malla_queue::Result;
 use super::fetch_pages::{keep_page, size, unshelve};
 use super::sql;
 use super::tx::Tx;
+use crate::keeping::ROUNDS_MAX;
 
 /// One bounded step. Returns how many rows went.
 pub(super) fn trim(tx: &mut Tx<'_>, keep: &Keep) -> Result<u64> {
-    Ok(trim_shelf(tx, keep)? + trim_jobs(tx, keep)? + trim_pages(tx, keep)? + trim_devices(tx, keep)?)
+    let gone = trim_shelf(tx, keep)? + trim_jobs(tx, keep)? + trim_pages(tx, keep)? + trim_devices(tx, keep)?;
+    // All sites are looked through for it: only when nothing else is left to do.
+    if gone > 0 { Ok(gone) } else { Ok(tx.run(sql!("fetch/drop_sites"), (keep.step,))? as u64) }
 }
 
 /// The least used leave first.
@@ -36,7 +39,7 @@ fn trim_shelf(tx: &Tx<'_>, keep: &Keep) -> Result<u64> {
 }
 
 fn trim_jobs(tx: &Tx<'_>, keep: &Keep) -> Result<u64> {
-    let before = tx.now.0 - i64::try_from(keep.jobs_for.as_millis()).unwrap_or(i64::MAX);
+    let before = tx.now.minus(keep.jobs_for).0;
     let mut left = keep.step;
     let mut gone = 0;
     let old: Vec<i64> = tx.many(sql!("fetch/old_jobs"), (before, keep.step), |row| row.get(0))?;
@@ -52,11 +55,23 @@ fn trim_jobs(tx: &Tx<'_>, keep: &Keep) -> Result<u64> {
     Ok(gone)
 }
 
+/// Pages that are neither on the shelf nor of late an answer. Those on the shelf are passed over.
 fn trim_pages(tx: &Tx<'_>, keep: &Keep) -> Result<u64> {
+    for _ in 0..ROUNDS_MAX {
+        let (seen, gone) = trim_pages_round(tx, keep)?;
+        if gone > 0 || seen < keep.step {
+            return Ok(gone);
+        }
+    }
+    Ok(0)
+}
+
+/// Returns how many pages it looked at, and how many went.
+fn trim_pages_round(tx: &Tx<'_>, keep: &Keep) -> Result<(usize, u64)> {
     type Old = (i64, Option<i64>, bool);
     let read = |row: &rusqlite::Row<'_>| -> rusqlite::Result<Old> { Ok((row.get(0)?, row.get(1)?, row.get(2)?)) };
     let old = tx.many(sql!("fetch/old_pages"), (tx.now.0, keep.step), read)?;
-    let mut gone = 0;
+    let (seen, mut gone) = (old.len(), 0);
     for (page, body, shelved) in old {
         if shelved {
             keep_page(tx, page)?;
@@ -67,12 +82,10 @@ fn trim_pages(tx: &Tx<'_>, keep: &Keep) -> Result<u64> {
             tx.run(sql!("fetch/drop_body"), (body,))?;
         }
     }
-    Ok(gone)
+    Ok((seen, gone))
 }
 
 fn trim_devices(tx: &Tx<'_>, keep: &Keep) -> Result<u64> {
-    let before = tx.now.0 - i64::try_from(keep.devices_for.as_millis()).unwrap_or(i64::MAX);
-    let devices = tx.run(sql!("fetch/drop_devices"), (before, keep.step))?;
-    let sites = tx.run(sql!("fetch/drop_sites"), (keep.step,))?;
-    Ok((devices + sites) as u64)
+    let before = tx.now.minus(keep.devices_for).0;
+    Ok(tx.run(sql!("fetch/drop_devices"), (before, keep.step))? as u64)
 }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_queue::{
-    Ending, Error, GroupId, HISTORY_BYTES_MAX, Kind, LaneId, LaneKey, LeaseToken, Overdue, Result, State, TaskId,
-    UnixMs,
+    Ending, GroupId, HISTORY_BYTES_MAX, Kind, LaneId, LaneKey, LeaseToken, Overdue, Result, State, TaskId, UnixMs,
 };
 
 use super::lease::write_lane;
@@ -16,6 +15,7 @@ use super::tx::Tx;
 use super::writer::Durability;
 use crate::codes::{Code, read_retry};
 use crate::place::LaneState;
+use crate::taken::Taken;
 
 /// What a finish does to the lanes it touches, gathered so that each is written once.
 #[derive(Default)]
@@ -78,27 +78,9 @@ pub(super) struct Ended {
     pub(super) nonce: Option<i64>,
 }
 
-/// If a power cut takes away that an attempt failed, the task is tried again, which is what it was to be anyway.
+/// What is done again after a power cut need not wait for the disk.
 pub(super) fn durability(endings: &[(LeaseToken, Ending)]) -> Durability {
-    let is_retry =
-        |ending: &Ending| ending.state == State::Queued && ending.events.is_empty() && ending.follow_ups.is_empty();
-    if endings.iter().all(|(_, ending)| is_retry(ending)) { Durability::Process } else { Durability::Power }
-}
-
-/// How an ending was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Taken {
-    Now,
-    /// The same ending came before.
-    Before,
-    /// The lease is lost.
-    Lost,
-}
-
-impl Taken {
-    pub(super) fn answer(self, task: TaskId) -> Result<()> {
-        if self == Taken::Lost { Err(Error::LeaseLost(task)) } else { Ok(()) }
-    }
+    if endings.iter().all(|(_, ending)| ending.repeatable) { Durability::Process } else { Durability::Power }
 }
 
 pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<Vec<Result<()>>> {
@@ -106,16 +88,35 @@ pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Resul
     Ok(endings.iter().zip(taken).map(|((token, _), taken)| taken.answer(token.task)).collect())
 }
 
+/// Ends leases by the word of their holders.
 pub(super) fn end(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<Vec<Taken>> {
+    end_each(tx, endings, By::Holder)
+}
+
+/// Ends leases over the heads of their holders: what these still bring is refused.
+pub(super) fn take_back(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<()> {
+    end_each(tx, endings, By::Store).map(drop)
+}
+
+#[derive(PartialEq, Eq)]
+enum By {
+    Holder,
+    Store,
+}
+
+fn end_each(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)], by: By) -> Result<Vec<Taken>> {
     let mut lanes = Lanes::default();
     let mut rooms = BTreeMap::new();
     let mut answers = Vec::with_capacity(endings.len());
     let mut follow_ups = Vec::new();
     for (token, ending) in endings {
-        let Some(ended) = find_lease(tx, *token, ending)? else {
+        let Some(mut ended) = find_lease(tx, *token, ending)? else {
             answers.push(already_ended(tx, *token)?);
             continue;
         };
+        if by == By::Store {
+            ended.nonce = None;
+        }
         tx.run(sql!("finish/drop_lease"), (token.task.0,))?;
         lanes.release(ended.lane, ending.lane_rest_until);
         apply(tx, &ended, ending)?;

@@ -1,6 +1,6 @@
 //! What an operator changes about a lane.
 
-use malla_queue::{Act, Error, GroupId, Lane, LaneChange, LaneKey, Result, Scope, UnixMs};
+use malla_queue::{Act, Error, GroupId, Lane, LaneChange, LaneKey, Result, Scope};
 
 use super::lease::write_lane;
 use super::tx::Tx;
@@ -10,20 +10,10 @@ use crate::place::{LaneState, regapped};
 pub(super) struct Found {
     pub(super) id: i64,
     group: Option<GroupId>,
-    gap_ms: i64,
-    state: LaneState,
-    settled: bool,
-}
-
-impl Found {
-    /// An operator has changed it.
-    pub(super) fn settled(&self) -> bool {
-        self.settled
-    }
-
-    pub(super) fn gap_ms(&self) -> u64 {
-        u64::try_from(self.gap_ms).unwrap_or(0)
-    }
+    pub(super) gap_ms: i64,
+    /// What an operator asked for.
+    pub(super) least_gap_ms: Option<i64>,
+    pub(super) state: LaneState,
 }
 
 pub(super) fn find(tx: &Tx<'_>, key: &LaneKey) -> Result<Option<Found>> {
@@ -36,7 +26,7 @@ pub(super) fn find(tx: &Tx<'_>, key: &LaneKey) -> Result<Option<Found>> {
             ready_at: None,
         };
         let group = row.get::<_, Option<i64>>(1)?.map(GroupId);
-        Ok(Found { id: row.get(0)?, group, gap_ms: row.get(4)?, state, settled: row.get(7)? })
+        Ok(Found { id: row.get(0)?, group, gap_ms: row.get(4)?, state, least_gap_ms: row.get(7)? })
     })
 }
 
@@ -45,26 +35,18 @@ pub(super) fn write(tx: &mut Tx<'_>, found: Found, change: LaneChange) -> Result
     let Found { id, gap_ms, mut state, .. } = found;
     state.paused = change.paused.unwrap_or(state.paused);
     state.ceiling = change.ceiling.map_or(state.ceiling, i64::from);
-    let new_gap_ms = change.gap_ms.map_or(gap_ms, |gap| i64::try_from(gap).unwrap_or(i64::MAX));
+    let asked_ms = change.gap_ms.map(|gap| i64::try_from(gap).unwrap_or(i64::MAX));
+    let new_gap_ms = asked_ms.unwrap_or(gap_ms);
     state.next_start_at = regapped(state.next_start_at, gap_ms, new_gap_ms, tx.now.0);
-    tx.run(sql!("lane/change"), (id, state.paused, state.ceiling, new_gap_ms, state.next_start_at))?;
+    tx.run(sql!("lane/change"), (id, state.paused, state.ceiling, new_gap_ms, state.next_start_at, asked_ms))?;
     write_lane(tx, id, &state, tx.now.0)
 }
 
-/// Writes another gap, which no operator asked for.
-pub(super) fn set_gap(tx: &mut Tx<'_>, found: Found, gap_ms: u64) -> Result<()> {
-    let Found { id, gap_ms: old_ms, mut state, .. } = found;
-    let new_ms = i64::try_from(gap_ms).unwrap_or(i64::MAX);
-    state.next_start_at = regapped(state.next_start_at, old_ms, new_ms, tx.now.0);
-    tx.run(sql!("lane/retune"), (id, new_ms, state.next_start_at))?;
-    write_lane(tx, id, &state, tx.now.0)
-}
-
-/// The lane starts nothing before.
-pub(super) fn rest(tx: &mut Tx<'_>, key: &LaneKey, until: UnixMs) -> Result<()> {
-    let Some(Found { id, mut state, .. }) = find(tx, key)? else { return Ok(()) };
-    state.next_start_at = state.next_start_at.max(until.0);
-    write_lane(tx, id, &state, tx.now.0)
+/// Writes a pace that no operator asked for.
+pub(super) fn set_pace(tx: &mut Tx<'_>, found: Found, gap_ms: i64, next_start_at: i64) -> Result<()> {
+    let state = LaneState { next_start_at, ..found.state };
+    tx.run(sql!("lane/retune"), (found.id, gap_ms))?;
+    write_lane(tx, found.id, &state, tx.now.0)
 }
 
 pub(super) fn change(tx: &mut Tx<'_>, scope: &Scope, key: &LaneKey, change: LaneChange, act: &Act) -> Result<Lane> {

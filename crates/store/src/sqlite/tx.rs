@@ -35,7 +35,9 @@ impl Memory {
             conn.query_row(&format!("SELECT coalesce(max(id), 0) FROM {table}"), (), |row| row.get::<_, i64>(0))
         };
         Ok(Self {
-            last_id: last("task")?.max(last("event")?).max(last("audit")?),
+            last_id: ["task", "event", "audit", "job", "page"]
+                .into_iter()
+                .try_fold(0, |most, table| last(table).map(|id| id.max(most)))?,
             open: conn.query_row(sql!("tally/open"), (), |row| row.get(0))?,
             lanes: FxHashMap::default(),
             places: FxHashMap::default(),
@@ -155,6 +157,11 @@ impl<'c> Tx<'c> {
     /// By how much the lane's counter has changed since it was written.
     pub(super) fn unwritten(&self, lane: LaneId, code: Code) -> i64 {
         self.deltas.iter().filter(|((changed, ..), _)| *changed == lane).map(|(_, by)| by[code as usize]).sum()
+    }
+
+    /// By how much the kind's counter has changed since it was written.
+    pub(super) fn unwritten_of(&self, kind: &str, code: Code) -> i64 {
+        self.deltas.iter().filter(|((_, changed, _), _)| **changed == *kind).map(|(_, by)| by[code as usize]).sum()
     }
 
     /// Something new may be done in the room: told when it is safe, for nobody shall work on what may yet be lost.

@@ -86,3 +86,19 @@ async fn the_log_stays_bounded() {
     assert!(log < 300_000_000, "the log has {log} bytes");
     store.close().await;
 }
+
+#[tokio::test]
+async fn numbers_go_on_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("malla.db");
+    let (store, house) = sqlite_at(&path).await;
+    let job = house.ask(&["https://a.example/"]).await;
+    house.fetch_all("hello").await;
+    let page = house.answers(job.id).await[0].page.id;
+    store.close().await;
+    // The clock of the second house stands where that of the first stood.
+    let (store, house) = sqlite_at(&path).await;
+    let again = house.ask(&["nonsense"]).await;
+    assert!(again.id.0 > page.0 && house.answers(again.id).await[0].page.id > page);
+    store.close().await;
+}

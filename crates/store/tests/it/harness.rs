@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::Access;
+use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{
     Act, Clock, Ending, Failure, Holder, Kind, LaneKey, LaneSettings, LeaseRequest, Leased, Limits, ManualClock,
@@ -22,6 +23,7 @@ pub(crate) struct House {
     pub(crate) notify: Arc<dyn Notify>,
     pub(crate) statistics: Arc<dyn Statistics>,
     pub(crate) alerts: Arc<dyn Alerts>,
+    pub(crate) fetch: Arc<dyn Fetch>,
     pub(crate) clock: Arc<ManualClock>,
     /// Where an embedded store lies; it goes with the house. A database goes with its server.
     _directory: Option<tempfile::TempDir>,
@@ -33,14 +35,15 @@ pub(crate) fn small_limits() -> Limits {
 
 fn house<S>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House
 where
-    S: Queue + Access + Notify + Statistics + Alerts,
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch,
 {
     House {
         queue: store.clone(),
         access: store.clone(),
         notify: store.clone(),
         statistics: store.clone(),
-        alerts: store,
+        alerts: store.clone(),
+        fetch: store,
         clock,
         _directory: directory,
     }
@@ -60,9 +63,12 @@ pub(crate) async fn sqlite_at(path: &Path) -> (Arc<Sqlite>, House) {
 }
 
 pub(crate) async fn postgres() -> House {
-    let url = fresh_database().await;
+    postgres_at(&fresh_database().await).await
+}
+
+pub(crate) async fn postgres_at(url: &str) -> House {
     let clock = Arc::new(ManualClock::at(START));
-    let store = Postgres::open(&url, clock.clone(), small_limits()).await.expect("opens");
+    let store = Postgres::open(url, clock.clone(), small_limits()).await.expect("opens");
     house(store, clock, None)
 }
 

@@ -1,5 +1,5 @@
 //! Both stores against the promises of their verbs (`conformance`) and against a small model (`model`),
-//! and what only the embedded one has (`embedded`).
+//! and what only one of them has (`embedded`, `shared`).
 //!
 //! PostgreSQL is the one that `MALLA_TEST_POSTGRES` names; `scripts/test` starts a throw-away one.
 
@@ -8,5 +8,7 @@
 mod conformance;
 mod embedded;
 mod harness;
+mod harness_fetch;
 mod harness_notify;
 mod model;
+mod shared;

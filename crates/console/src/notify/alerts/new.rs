@@ -7,15 +7,15 @@ use malla_notify::{Alert, NewAlert, check_subject};
 use malla_queue::Act;
 use maud::{Markup, html};
 
-use super::super::form::{Form, Trouble, Wrong};
-use super::super::{ALERTS, NEW_ALERT, owner};
+use super::super::{ALERTS, NEW_ALERT};
 use super::{alert_path, spec};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, Visitor, go};
-use crate::{Console, parts};
+use crate::{Console, owner, parts};
 
 pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<Change>) -> Result<Page, Refusal> {
     page(&console, &visitor, &Form { typed: &spec::first_fields(), wrong: None }).await

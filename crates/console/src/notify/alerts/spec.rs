@@ -4,7 +4,7 @@ use malla_notify::{AlertSpec, Channel, Rule};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::super::form::{Form, Wrong, number};
+use crate::form::{Form, Wrong, number};
 use crate::params::Params;
 
 const KINDS: [(&str, &str); 3] =

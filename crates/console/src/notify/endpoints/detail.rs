@@ -8,7 +8,6 @@ use malla_notify::{Endpoint, EndpointChange, EventFilter, EventSummary, Subscrip
 use malla_queue::{Act, Error, UnixMs};
 use maud::{Markup, html};
 
-use super::super::form::{Form, Trouble};
 use super::super::secret::{Made, shown_once};
 use super::super::{
     ENDPOINTS, EVENTS, LATEST, NEW_SUBSCRIPTION, SUBSCRIPTIONS, all_of, endpoint_path, events, post_line, state_badge,
@@ -16,6 +15,7 @@ use super::super::{
 };
 use super::{address, asks_for, options, trial};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};

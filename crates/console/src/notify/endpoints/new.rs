@@ -7,16 +7,16 @@ use malla_notify::{Endpoint, EndpointOptions, NewEndpoint};
 use malla_queue::Act;
 use maud::{Markup, html};
 
-use super::super::form::{Form, Trouble, Wrong};
 use super::super::secret::{Made, shown_once};
-use super::super::{ENDPOINTS, NEW_ENDPOINT, endpoint_path, owner};
+use super::super::{ENDPOINTS, NEW_ENDPOINT, endpoint_path};
 use super::{detail, options};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, Visitor, go};
-use crate::{Console, parts};
+use crate::{Console, owner, parts};
 
 pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<Change>) -> Result<Page, Refusal> {
     let typed = options::fields_of(&EndpointOptions::default());

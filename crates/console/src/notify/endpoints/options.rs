@@ -6,8 +6,8 @@ use malla_notify::{EndpointOptions, MqttSource};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::super::form::{Form, Trouble, Wrong, number};
 use super::super::secret::{self, Made, Wish};
+use crate::form::{Form, Trouble, Wrong, number};
 use crate::params::Params;
 use crate::refusal::Refusal;
 

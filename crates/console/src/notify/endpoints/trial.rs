@@ -8,10 +8,10 @@ use malla_notify::{Credentials, Endpoint, IntakeError, NewEvent, Protocol};
 use malla_queue::EventId;
 use maud::{Markup, html};
 
-use super::super::form::{Form, Trouble, Wrong};
 use super::super::{EVENTS, endpoint_path};
 use super::{detail, options};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble, Wrong};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, go};

@@ -12,9 +12,6 @@ use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, content, groups, parts, words};
 
-/// Headers beyond these are many enough to be read over the API.
-const HEADERS_SHOWN: usize = 100;
-
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
     Path(id): Path<String>,
@@ -37,7 +34,7 @@ pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result
         .live("notifications", deliveries(person, now, id, &found))
         .still(html! {
             div.columns.side-facts {
-                div { (body(&event)) (headers(&event)) }
+                div { (body(&event)) (content::headers(&event.content.headers)) }
                 (facts(&event, group.as_deref()))
             }
         })
@@ -92,23 +89,6 @@ fn body(event: &Event) -> Markup {
                 @if !event.content.body.is_empty() { a href=(raw) download { "Download it as it came" } }
             }
             (content::show(&event.content.body))
-        }
-    }
-}
-
-fn headers(event: &Event) -> Markup {
-    let headers = &event.content.headers;
-    html! {
-        @if !headers.is_empty() {
-            section.card {
-                div.card-head { h2 { "Headers" } }
-                dl.facts.plain {
-                    @for (name, value) in headers.iter().take(HEADERS_SHOWN) { dt { (name) } dd { (value) } }
-                }
-                @if headers.len() > HEADERS_SHOWN {
-                    p.quiet { "And " (words::count((headers.len() - HEADERS_SHOWN) as u64)) " more." }
-                }
-            }
         }
     }
 }

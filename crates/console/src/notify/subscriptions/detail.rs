@@ -8,7 +8,6 @@ use malla_notify::{Auth, Notification, NotificationFilter, Subscription, Subscri
 use malla_queue::{Act, Error, State, StateCounts, UnixMs};
 use maud::{Markup, html};
 
-use super::super::form::{Form, Trouble};
 use super::super::notifications::{self, Columns};
 use super::super::secret::{Made, shown_once};
 use super::super::{
@@ -16,6 +15,7 @@ use super::super::{
 };
 use super::{fields, list, spec, state, written};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};

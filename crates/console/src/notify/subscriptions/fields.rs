@@ -3,8 +3,8 @@
 use malla_notify::SubscriptionSpec;
 use maud::{Markup, html};
 
-use super::super::form::Form;
 use super::super::secret;
+use crate::form::Form;
 
 const CLOUDEVENTS: [(&str, &str); 3] =
     [("off", "no"), ("binary", "as ce- headers beside the body"), ("structured", "the body inside a JSON envelope")];

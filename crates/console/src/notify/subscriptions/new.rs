@@ -7,16 +7,16 @@ use malla_notify::{NewSubscription, Subscription, SubscriptionState};
 use malla_queue::{Act, Error};
 use maud::{Markup, html};
 
-use super::super::form::{Form, Trouble, Wrong};
 use super::super::secret::{Made, shown_once};
-use super::super::{EXAMPLE, NEW_SUBSCRIPTION, SUBSCRIPTIONS, owner, subscription_path};
+use super::super::{EXAMPLE, NEW_SUBSCRIPTION, SUBSCRIPTIONS, subscription_path};
 use super::{detail, fields, spec};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, Visitor, go};
-use crate::{Console, parts};
+use crate::{Console, owner, parts};
 
 const STATES: [(&str, &str); 2] =
     [("active", "active: deliver at once"), ("suspended", "suspended: hold them for now")];

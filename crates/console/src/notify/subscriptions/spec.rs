@@ -5,9 +5,9 @@ use malla_notify::{Auth, CloudEvents, Filter, SubscriptionSpec, Target};
 use malla_queue::UnixMs;
 use serde_json::{Value, json};
 
-use super::super::form::{Trouble, Wrong, number};
 use super::super::secret::{Made, Wish};
 use super::written;
+use crate::form::{Trouble, Wrong, number};
 use crate::params::Params;
 
 const FILTER_BYTES_MAX: usize = 16 * 1024;
@@ -177,8 +177,8 @@ pub(super) fn blank() -> SubscriptionSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::form::Form;
     use super::*;
+    use crate::form::Form;
 
     const NOW: UnixMs = UnixMs(1_800_000_000_000);
     const SECRETS: [&str; 2] = ["whsec_MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw", "whsec_MTExMTExMTExMTExMTExMTExMTExMTEx"];

@@ -3,11 +3,11 @@
 use super::setting;
 
 #[derive(Debug, Clone)]
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// Dice for one campaign; a failure prints the seed.
-    pub(super) fn of_chance(campaign: &str) -> Self {
+    pub(crate) fn of_chance(campaign: &str) -> Self {
         let seed = match setting("MALLA_CRASH_SEED") {
             Some(text) => text.parse().expect("MALLA_CRASH_SEED is a number"),
             None => {
@@ -21,7 +21,7 @@ impl Dice {
     }
 
     /// Others, that roll on their own.
-    pub(super) fn split(&mut self) -> Self {
+    pub(crate) fn split(&mut self) -> Self {
         Self(self.next())
     }
 
@@ -34,15 +34,15 @@ impl Dice {
     }
 
     /// A number below `sides`.
-    pub(super) fn roll(&mut self, sides: u64) -> u64 {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
         self.next() % sides.max(1)
     }
 
-    pub(super) fn one_in(&mut self, sides: u64) -> bool {
+    pub(crate) fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }
 
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         let index = usize::try_from(self.roll(from.len() as u64)).unwrap_or(0);
         from.get(index)
     }

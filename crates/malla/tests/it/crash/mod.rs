@@ -8,7 +8,7 @@ mod audit;
 mod audited;
 mod caller;
 mod deliveries;
-mod dice;
+pub(crate) mod dice;
 mod frozen;
 mod kills;
 mod load;

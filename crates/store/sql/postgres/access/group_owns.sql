@@ -4,6 +4,8 @@ SELECT CASE
     WHEN EXISTS (SELECT 1 FROM subscription WHERE grp = $1) THEN 'subscriptions'
     WHEN EXISTS (SELECT 1 FROM endpoint WHERE grp = $1) THEN 'endpoints'
     WHEN EXISTS (SELECT 1 FROM alert WHERE grp = $1) THEN 'alerts'
+    WHEN EXISTS (SELECT 1 FROM device WHERE grp = $1) THEN 'devices'
+    WHEN EXISTS (SELECT 1 FROM job WHERE grp = $1) THEN 'fetch jobs'
     WHEN EXISTS (SELECT 1 FROM task WHERE grp = $1) THEN 'tasks'
     WHEN EXISTS (SELECT 1 FROM lane WHERE grp = $1) THEN 'lanes'
 END

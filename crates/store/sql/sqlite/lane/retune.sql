@@ -1,1 +1,1 @@
-UPDATE lane SET gap_ms = ?2, next_start_at = ?3 WHERE id = ?1
+UPDATE lane SET gap_ms = ?2 WHERE id = ?1

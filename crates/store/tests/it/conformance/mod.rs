@@ -3,6 +3,13 @@
 mod access;
 mod alerts;
 mod audit;
+mod fetch_cache;
+mod fetch_commits;
+mod fetch_devices;
+mod fetch_jobs;
+mod fetch_sites;
+mod fetch_together;
+mod fetch_trim;
 mod lanes;
 mod leases;
 mod lists;

@@ -4,8 +4,8 @@ use malla_access::Permission;
 use malla_queue::{Error, GroupId};
 use maud::{Markup, html};
 
-use super::form::{Form, Trouble, Wrong};
 use crate::caller::Person;
+use crate::form::{Form, Trouble, Wrong};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::{Console, parts};
@@ -14,7 +14,7 @@ use crate::{Console, parts};
 const GROUPS_MAX: usize = 50;
 
 /// The field, with the groups this person has. `none` is what an admin chooses for no group.
-pub(super) async fn field(console: &Console, person: &Person, form: &Form<'_>, none: &str) -> Result<Markup, Refusal> {
+pub(crate) async fn field(console: &Console, person: &Person, form: &Form<'_>, none: &str) -> Result<Markup, Refusal> {
     let groups = console.access.groups(&person.principal.scope(), None, GROUPS_MAX + 1).await?;
     let typed = form.typed.typed("group");
     let control = if groups.len() > GROUPS_MAX {
@@ -28,7 +28,7 @@ pub(super) async fn field(console: &Console, person: &Person, form: &Form<'_>, n
 }
 
 /// The group that was named; else the person's only one; else none, which only an admin may.
-pub(super) async fn read(console: &Console, person: &Person, fields: &Params) -> Result<Option<GroupId>, Trouble> {
+pub(crate) async fn read(console: &Console, person: &Person, fields: &Params) -> Result<Option<GroupId>, Trouble> {
     let principal = &person.principal;
     if let Some(name) = fields.get("group") {
         return match console.access.group(&principal.scope(), name).await {

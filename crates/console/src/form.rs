@@ -1,4 +1,4 @@
-//! Fields of this room's forms: what was typed is kept, and what is wrong with it stands next to it.
+//! Fields of forms: what was typed is kept, and what is wrong with it stands next to it.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -12,28 +12,28 @@ use crate::refusal::{Refusal, mendable};
 
 /// What is wrong with a form, and with which of its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     /// Empty for the form as a whole.
     field: &'static str,
     sentence: String,
 }
 
 impl Wrong {
-    pub(super) fn at(field: &'static str, sentence: impl Display) -> Self {
+    pub(crate) fn at(field: &'static str, sentence: impl Display) -> Self {
         Self { field, sentence: sentence.to_string() }
     }
 }
 
 /// Why a form was not carried out: the person can mend it, or not.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     Wrong(Wrong),
     Refused(Refusal),
 }
 
 impl Trouble {
     /// What the store said about this field.
-    pub(super) fn at(field: &'static str, error: Error) -> Self {
+    pub(crate) fn at(field: &'static str, error: Error) -> Self {
         match mendable(error) {
             Ok(sentence) => Self::Wrong(Wrong { field, sentence }),
             Err(refusal) => Self::Refused(refusal),
@@ -41,7 +41,7 @@ impl Trouble {
     }
 
     /// What to show next to the form, unless only an error page helps.
-    pub(super) fn mend(self) -> Result<Wrong, Refusal> {
+    pub(crate) fn mend(self) -> Result<Wrong, Refusal> {
         match self {
             Self::Wrong(wrong) => Ok(wrong),
             Self::Refused(refusal) => Err(refusal),
@@ -62,25 +62,25 @@ impl From<Error> for Trouble {
 }
 
 /// A number in digits, or `otherwise` if the field is empty.
-pub(super) fn number<N: FromStr>(fields: &Params, name: &'static str, otherwise: N) -> Result<N, Wrong> {
+pub(crate) fn number<N: FromStr>(fields: &Params, name: &'static str, otherwise: N) -> Result<N, Wrong> {
     let wrong = |text: &str| Wrong::at(name, format!("\"{text}\" is not a number: write it in digits"));
     fields.get(name).map_or(Ok(otherwise), |text| text.parse().map_err(|_| wrong(text)))
 }
 
 /// A form as it was typed.
 #[derive(Clone, Copy)]
-pub(super) struct Form<'a> {
-    pub(super) typed: &'a Params,
-    pub(super) wrong: Option<&'a Wrong>,
+pub(crate) struct Form<'a> {
+    pub(crate) typed: &'a Params,
+    pub(crate) wrong: Option<&'a Wrong>,
 }
 
 impl Form<'_> {
-    pub(super) fn error(&self, name: &str) -> Option<&str> {
+    pub(crate) fn error(&self, name: &str) -> Option<&str> {
         self.wrong.filter(|wrong| wrong.field == name).map(|wrong| wrong.sentence.as_str())
     }
 
     /// What is wrong with the form as a whole, or that something is.
-    pub(super) fn head(&self) -> Markup {
+    pub(crate) fn head(&self) -> Markup {
         let sentence = match self.wrong {
             Some(wrong) if wrong.field.is_empty() => Some(wrong.sentence.as_str()),
             Some(_) => Some("Nothing was saved: one field cannot be taken as it is."),
@@ -90,11 +90,11 @@ impl Form<'_> {
     }
 
     /// Whether one of these fields is the wrong one: then they must not be hidden.
-    pub(super) fn is_wrong_in(&self, names: &[&str]) -> bool {
+    pub(crate) fn is_wrong_in(&self, names: &[&str]) -> bool {
         self.wrong.is_some_and(|wrong| names.contains(&wrong.field))
     }
 
-    pub(super) fn text(&self, label: &str, name: &str, hint: &str, example: &str) -> Markup {
+    pub(crate) fn text(&self, label: &str, name: &str, hint: &str, example: &str) -> Markup {
         let control = html! {
             input name=(name) value=(self.typed.typed(name)) placeholder=(example) autocapitalize="none"
                 spellcheck="false" autocomplete="off";
@@ -102,7 +102,7 @@ impl Form<'_> {
         parts::field(label, hint, self.error(name), control)
     }
 
-    pub(super) fn name(&self, example: &str) -> Markup {
+    pub(crate) fn name(&self, example: &str) -> Markup {
         let control = html! {
             input name="name" value=(self.typed.typed("name")) placeholder=(example) maxlength="128"
                 autocapitalize="none" spellcheck="false" autocomplete="off" required;
@@ -110,26 +110,26 @@ impl Form<'_> {
         parts::field("Name", "Letters, digits, dots, - and _; it stays.", self.error("name"), control)
     }
 
-    pub(super) fn number(&self, label: &str, name: &str, hint: &str) -> Markup {
+    pub(crate) fn number(&self, label: &str, name: &str, hint: &str) -> Markup {
         let control = html! { input name=(name) inputmode="numeric" value=(self.typed.typed(name)); };
         parts::field(label, hint, self.error(name), control)
     }
 
-    pub(super) fn password(&self, label: &str, name: &str, hint: &str) -> Markup {
+    pub(crate) fn password(&self, label: &str, name: &str, hint: &str) -> Markup {
         let control = html! {
             input name=(name) type="password" value=(self.typed.typed(name)) autocomplete="new-password";
         };
         parts::field(label, hint, self.error(name), control)
     }
 
-    pub(super) fn area(&self, label: &str, name: &str, hint: &str, example: &str) -> Markup {
+    pub(crate) fn area(&self, label: &str, name: &str, hint: &str, example: &str) -> Markup {
         let control = html! {
             textarea name=(name) rows="3" placeholder=(example) spellcheck="false" { (self.typed.typed(name)) }
         };
         html! { div.whole { (parts::field(label, hint, self.error(name), control)) } }
     }
 
-    pub(super) fn check(&self, label: &str, name: &str) -> Markup {
+    pub(crate) fn check(&self, label: &str, name: &str) -> Markup {
         html! {
             label.check {
                 input type="checkbox" name=(name) value="yes" checked[self.typed.get(name).is_some()];
@@ -138,7 +138,7 @@ impl Form<'_> {
         }
     }
 
-    pub(super) fn choice(&self, label: &str, name: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
+    pub(crate) fn choice(&self, label: &str, name: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
         parts::field(label, hint, self.error(name), parts::select(name, options, self.typed.typed(name)))
     }
 }

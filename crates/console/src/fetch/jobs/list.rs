@@ -1,0 +1,59 @@
+//! The list of jobs, newest first.
+
+use axum::extract::State as Shared;
+use malla_access::Permission;
+use malla_fetch::{Job, JobId};
+use maud::{Markup, html};
+
+use super::super::{JOBS, NEW_JOB};
+use super::table;
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, groups, parts};
+
+const ROWS: usize = 50;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    page(&console, &visitor, &params).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
+    let below: Option<JobId> = params.get("cursor").map(str::parse).transpose()?;
+    let mut jobs = console.fetch.jobs(&person.principal.scope(), below, ROWS + 1).await?;
+    let more = jobs.len() > ROWS;
+    jobs.truncate(ROWS);
+    let next = jobs.last().filter(|_| more).map(|job| job.id.to_string());
+    let page = Page::new(JOBS, "Jobs").lead(html! { "Pages that somebody wants, fetched without hurting a site." });
+    let page = page.still(html! {
+        @if person.may(Permission::Change) { div.buttons { a.button.primary href=(NEW_JOB) { "New job" } } }
+    });
+    let rows = rows(console, person, &jobs).await?;
+    let pager = parts::pager(JOBS, &params.only(&["cursor"]), next, ("Newest", "Older"));
+    // Older pages stay as they are.
+    Ok(if below.is_none() { page.live("jobs", rows).live("pager", pager) } else { page.still(rows).still(pager) })
+}
+
+async fn rows(console: &Console, person: &Person, jobs: &[Job]) -> Result<Markup, Refusal> {
+    if jobs.is_empty() {
+        return Ok(nothing(person));
+    }
+    let names = groups::names(console, jobs.iter().map(|job| job.group)).await?;
+    Ok(html! { section.card { (table(console.now(), jobs, Some(&names))) } })
+}
+
+fn nothing(person: &Person) -> Markup {
+    if !person.may(Permission::Change) {
+        return parts::empty("Nothing has been asked for yet. The jobs of your groups will be shown here.", None);
+    }
+    parts::empty_with_command(
+        "Nothing has been asked for yet. Start a job here, or from a terminal:",
+        "malla fetch https://example.org/",
+    )
+}

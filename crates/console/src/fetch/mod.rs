@@ -1,0 +1,102 @@
+//! The room `fetch`: what clients want from the web, the sites it comes from, and the devices that bring it.
+
+mod devices;
+mod jobs;
+mod sites;
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use malla_fetch::{Job, NO_ANSWER, NOT_ASKED};
+use malla_queue::UnixMs;
+use maud::{Markup, html};
+
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::{Console, words};
+
+pub(crate) const JOBS: &str = "/fetch/jobs";
+const NEW_JOB: &str = "/fetch/new-job";
+const SITES: &str = "/fetch/sites";
+const SITE: &str = "/fetch/site";
+const DEVICES: &str = "/fetch/devices";
+
+/// The pages of this room in the navigation.
+pub(crate) const PAGES: &[(&str, &str)] = &[(JOBS, "Jobs"), (SITES, "Sites"), (DEVICES, "Devices")];
+
+/// The name by which robots.txt knows us.
+const AGENT: &str = "MallaBot";
+/// A job may have many URLs.
+const JOB_FORM_BYTES_MAX: usize = 1024 * 1024;
+
+pub(crate) fn routes() -> Router<Console> {
+    let new_job = get(jobs::new::show).post(jobs::new::start).layer(DefaultBodyLimit::max(JOB_FORM_BYTES_MAX));
+    Router::new()
+        .route("/fetch", get(async || Redirect::to(JOBS)))
+        .route(JOBS, get(jobs::list::show))
+        .route(NEW_JOB, new_job)
+        .route("/fetch/jobs/{id}", get(jobs::detail::show))
+        .route("/fetch/jobs/{id}/cancel", post(jobs::detail::cancel))
+        .route("/fetch/jobs/{id}/results/{n}", get(jobs::result::show))
+        .route(SITES, get(sites::list::show))
+        .route(SITE, get(sites::detail::show))
+        .route(DEVICES, get(devices::list::show))
+        .route("/fetch/devices/{id}/block", post(devices::block))
+}
+
+/// The page at `path`, if it is a live one of this room.
+pub(crate) async fn live_page(
+    console: &Console,
+    person: &Person,
+    path: &str,
+    params: &Params,
+) -> Option<Result<Page, Refusal>> {
+    Some(match path {
+        JOBS => jobs::list::page(console, person, params).await,
+        SITES => sites::list::page(console, params).await,
+        SITE => sites::detail::page(console, person, params).await,
+        DEVICES => devices::list::page(console, person, params).await,
+        _ => {
+            let id = path.strip_prefix("/fetch/jobs/").filter(|id| !id.contains('/'))?;
+            jobs::detail::page(console, person, id, params).await
+        }
+    })
+}
+
+/// The newest jobs, as another page shows them.
+pub(crate) fn latest_jobs(now: UnixMs, latest: &[Job]) -> Markup {
+    html! {
+        @if !latest.is_empty() {
+            section.card {
+                div.card-head { h2 { "Latest fetch jobs" } a href=(JOBS) { "All jobs" } }
+                (jobs::table(now, latest, None))
+            }
+        }
+    }
+}
+
+/// A page's status in the colour of what it means.
+fn status_badge(status: u16) -> Markup {
+    let (tone, title) = match status {
+        NOT_ASKED => return html! { span.badge.s-discarded title="The site was not asked for it" { "not asked" } },
+        200..=299 => ("succeeded", None),
+        300..=399 => ("running", None),
+        400..=499 => ("paused", None),
+        NO_ANSWER => ("failed", Some("The site gave no answer")),
+        _ => ("failed", None),
+    };
+    html! { span class={ "badge s-" (tone) } title=[title] { (status) } }
+}
+
+fn size(bytes: u64) -> String {
+    words::bytes(usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+fn milliseconds(ms: u64) -> String {
+    words::lasted(Duration::from_millis(ms))
+}

@@ -1,0 +1,112 @@
+//! The list of sites, in the order of their addresses.
+
+use axum::extract::State as Shared;
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use malla_fetch::ROOM;
+use malla_queue::{LaneFilter, LaneKey, Scope, UnixMs};
+use maud::{Markup, html};
+
+use super::super::{SITES, milliseconds, status_badge};
+use super::{Shown, pause, site_path};
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, lanes, parts, words};
+
+const ROWS: usize = 50;
+/// Sites that are looked up at the same time.
+const AT_ONCE: usize = 8;
+
+pub(crate) async fn show(Shared(console): Shared<Console>, _: Visitor<See>, params: Params) -> Result<Page, Refusal> {
+    page(&console, &params).await
+}
+
+pub(crate) async fn page(console: &Console, params: &Params) -> Result<Page, Refusal> {
+    let filter =
+        LaneFilter { room: Some(ROOM.to_owned()), paused: None, search: params.get("search").map(str::to_owned) };
+    let after = params.get("cursor").map(|key| LaneKey::trusted(key.to_owned()));
+    // Sites belong to nobody: what waits there is told, not for whom.
+    let found = console.queue.lanes(&Scope::All, &filter, after.as_ref(), ROWS).await?;
+    let known = stream::iter(found.lanes).map(|lane| Shown::of(console, lane)).buffered(AT_ONCE);
+    let sites: Vec<Shown> = known.try_filter_map(async |site| Ok(site)).try_collect().await?;
+    let next = found.next.map(|key| key.to_string());
+    let rows = rows(console.now(), params, &sites, next.is_some());
+    let pager = parts::pager(SITES, &params.only(&["search", "cursor"]), next, ("First", "Further"));
+    Ok(Page::new(SITES, "Sites")
+        .lead(html! { "Each site is asked by one device at a time, as slowly as it wants." })
+        .still(filters(params))
+        .live("sites", rows)
+        .live("pager", pager))
+}
+
+fn filters(params: &Params) -> Markup {
+    html! {
+        form.filters method="get" action=(SITES) role="search" {
+            label.wide { span.label { "Search" }
+                input type="search" name="search" value=(params.typed("search")) placeholder="part of an address"; }
+            div.buttons {
+                button { "Filter" }
+                @if params.get("search").is_some() { a.button.plain href=(SITES) { "Clear" } }
+            }
+        }
+    }
+}
+
+fn rows(now: UnixMs, params: &Params, sites: &[Shown], more: bool) -> Markup {
+    if sites.is_empty() {
+        return nothing(params, more);
+    }
+    html! {
+        section.card {
+            table.rows.dense {
+                thead { tr {
+                    th { "Site" } th { "Next" } th.num { "Waiting" } th.num { "Running" } th.num { "Gap" }
+                    th.num { "Slowed by" } th.num { "Page" } th.num { "Failures" } th { "Rests" } th { "robots.txt" }
+                } }
+                tbody { @for site in sites { (line(now, site)) } }
+            }
+        }
+    }
+}
+
+fn line(now: UnixMs, shown: &Shown) -> Markup {
+    let Shown { lane, site, state, robots } = shown;
+    html! {
+        tr {
+            td data-label="Site" { a href=(site_path(site.as_str())) { (site) } }
+            td data-label="Next" { (lanes::readiness(lane, now)) }
+            td.num.quiet[shown.waiting() == 0] data-label="Waiting" { (words::count(shown.waiting())) }
+            td.num.quiet[lane.counts.running == 0] data-label="Running" { (words::count(lane.counts.running)) }
+            td.num data-label="Gap" { (pause(lane.settings.gap_ms)) }
+            td.num data-label="Slowed by" {
+                @if state.slowed_ms == 0 { span.quiet { "–" } }
+                @else { span.badge.s-paused { (milliseconds(state.slowed_ms)) } }
+            }
+            td.num data-label="Page" {
+                @match state.page_ms { Some(ms) => (milliseconds(ms)), None => span.quiet { "–" } }
+            }
+            td.num.quiet[state.failures == 0] data-label="Failures" { (state.failures) }
+            td data-label="Rests" { (parts::moment(now, state.rest_until.filter(|_| state.rests(now)))) }
+            td data-label="robots.txt" {
+                @match robots {
+                    Some(robots) => {
+                        (status_badge(robots.status)) " "
+                        span.quiet.note { "again " (words::time(now, robots.until)) }
+                    },
+                    None => span.quiet { "not known" },
+                }
+            }
+        }
+    }
+}
+
+fn nothing(params: &Params, more: bool) -> Markup {
+    if more {
+        return parts::empty("Nothing matches among the sites looked at so far: go on with “Further”.", None);
+    }
+    if params.get("search").is_some() {
+        return parts::empty("No site matches.", Some((SITES, "Show all sites")));
+    }
+    parts::empty("There are no sites yet: one is met with the first page that somebody wants of it.", None)
+}

@@ -1,0 +1,447 @@
+//! Gives blocks of work to devices and takes in what they bring.
+//!
+//! Politeness is kept here and in the lanes, never by trust in a device alone: a site is given to one device at a time,
+//! pages only once its robots.txt is known, and its lane rests after the last word the site said.
+
+mod fleet;
+mod hand;
+mod judge;
+mod known;
+mod rests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_queue::{Clock, Error, Holder, LaneKey, LaneSettings, LeaseRequest, LeaseToken, Leased, Queue, Room, UnixMs};
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::{
+    Block, Brought, CheckedBody, Commit, Country, Device, DispatchError, Fetch, Item, NO_ANSWER, NOT_ASKED, PageTask,
+    ROBOTS, ROOM, Ready, ReadySite, Run, Settled, Site, Strategy, Tally, What, Wish, choose,
+};
+use fleet::Fleet;
+use hand::{Hand, Held};
+pub use judge::Rules;
+use judge::{Case, refused_by_robots};
+use known::KnownRules;
+use rests::Rests;
+
+/// Sites that are looked at for one block, for each page it may have.
+const SITES_A_PAGE: usize = 2;
+/// Pages in one block at most, whatever a device wishes.
+const BLOCK_MAX: usize = 1_024;
+/// A run of one site shall take no longer than this.
+const RUN_FOR_MS: u64 = 30_000;
+/// What a page takes at least, for the length of a run.
+const PAGE_MS_MIN: u64 = 50;
+/// A lease is longer than its longest run by what a page may take and this.
+const LEASE_BEYOND: Duration = Duration::from_secs(5);
+/// A device that gets nothing of what is ready, because another is better placed, looks again after this.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// A site whose robots.txt is under way in another lane is looked at again after this.
+const ROBOTS_ELSEWHERE: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone)]
+pub struct DispatcherOptions {
+    pub rules: Rules,
+    /// Bodies are taken up to this size.
+    pub body_bytes_max: u64,
+    /// How long a device waits for work in one call.
+    pub wait: Duration,
+    /// Devices that wait at once.
+    pub waiting_max: usize,
+    /// What one page may take.
+    pub page_time_max: Duration,
+    pub strategy: Strategy,
+    /// Where sites are, if anybody knows.
+    pub places: Arc<dyn Places>,
+}
+
+/// Knows where sites are.
+pub trait Places: std::fmt::Debug + Send + Sync + 'static {
+    /// At once: who has to look it up says nothing this time.
+    fn country(&self, site: &Site) -> Option<Country>;
+}
+
+/// Knows nothing.
+#[derive(Debug)]
+pub struct Nowhere;
+
+impl Places for Nowhere {
+    fn country(&self, _: &Site) -> Option<Country> {
+        None
+    }
+}
+
+impl Default for DispatcherOptions {
+    fn default() -> Self {
+        let fresh_for = Duration::from_secs(3_600);
+        Self {
+            rules: Rules { agent: "MallaBot".into(), gap_ms: crate::GAP_MS, fresh_for },
+            body_bytes_max: 10 << 20,
+            wait: Duration::from_secs(20),
+            waiting_max: 256,
+            page_time_max: Duration::from_secs(30),
+            strategy: Strategy::default(),
+            places: Arc::new(Nowhere),
+        }
+    }
+}
+
+pub struct Dispatcher {
+    fetch: Arc<dyn Fetch>,
+    queue: Arc<dyn Queue>,
+    clock: Arc<dyn Clock>,
+    options: DispatcherOptions,
+    waiting: Semaphore,
+    hand: Hand,
+    known: KnownRules,
+    rests: Rests,
+    fleet: Fleet,
+}
+
+/// Sites of one block that are leased together, because their runs are equally long.
+struct Batch {
+    lanes: Vec<LaneKey>,
+    run_max: usize,
+    lease_for: Duration,
+}
+
+impl Dispatcher {
+    pub fn new(
+        fetch: Arc<dyn Fetch>,
+        queue: Arc<dyn Queue>,
+        clock: Arc<dyn Clock>,
+        options: DispatcherOptions,
+    ) -> Arc<Self> {
+        let waiting = Semaphore::new(options.waiting_max);
+        let (hand, known, rests, fleet) = (Hand::default(), KnownRules::default(), Rests::default(), Fleet::default());
+        Arc::new(Self { fetch, queue, clock, options, waiting, hand, known, rests, fleet })
+    }
+
+    /// Work for this device; waits for it a while. An empty block means that there was none.
+    pub async fn lease(&self, device: &Device, wish: Wish) -> Result<Block, DispatchError> {
+        if let Some(after_ms) = self.rests.left_ms(device.id, self.clock.now()) {
+            return Err(DispatchError::Later { after_ms });
+        }
+        let Ok(_place) = self.waiting.try_acquire() else {
+            return Err(DispatchError::Later { after_ms: rests::some_time_ms() });
+        };
+        self.fetch.device_seen(device.id, wish.measures).await.map_err(away)?;
+        let _asking = self.fleet.asks(device, self.clock.now());
+        let deadline = Instant::now() + self.options.wait;
+        let mut arrivals = self.queue.arrivals(&room());
+        loop {
+            arrivals.mark_unchanged();
+            let (block, next_at) = self.take(device, wish.pages.clamp(1, BLOCK_MAX)).await.map_err(away)?;
+            if !block.runs.is_empty() || Instant::now() >= deadline {
+                return Ok(block);
+            }
+            let until = next_at.map_or(deadline, |at| deadline.min(Instant::now() + self.clock.now().until(at)));
+            tokio::select! {
+                _ = arrivals.changed() => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+    }
+
+    /// What can be had now, and if that is nothing, when to look again.
+    async fn take(&self, device: &Device, pages: usize) -> malla_queue::Result<(Block, Option<UnixMs>)> {
+        let line = self.fetch.ready((pages * SITES_A_PAGE).clamp(64, BLOCK_MAX)).await?;
+        let now = self.clock.now();
+        let (ready, later): (Vec<Ready>, Vec<Ready>) = line.into_iter().partition(|ready| ready.since <= now);
+        let next_at = later.first().map(|ready| ready.since);
+        let anything = !ready.is_empty();
+        let ready = self.choose(device, ready, pages, now);
+        let again = (anything && ready.is_empty()).then(|| now.plus(LOOK_AGAIN));
+        let next_at = [next_at, again].into_iter().flatten().min();
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            ready.into_iter().partition(|ready| ready.robots_until.is_some_and(|until| until > now));
+        let sites: HashMap<LaneKey, Ready> = known.iter().map(|ready| (ready.site.lane(), ready.clone())).collect();
+        let mut block = Block::default();
+        let mut left = pages;
+        if !unknown.is_empty() {
+            left -= self.take_robots(device, unknown, left, &mut block).await?;
+        }
+        for batch in batches(&known, self.beyond()) {
+            if left == 0 {
+                break;
+            }
+            left -= self.take_pages(device, batch, left, &sites, &mut block).await?;
+        }
+        self.fleet.gave(device.id, pages - left);
+        Ok((block, next_at))
+    }
+
+    /// Which of the ready sites this device gets, the best first.
+    fn choose(&self, device: &Device, ready: Vec<Ready>, pages: usize, now: UnixMs) -> Vec<Ready> {
+        let sites: Vec<ReadySite> = ready
+            .iter()
+            .map(|ready| ReadySite {
+                waiting_since: ready.since,
+                tasks: usize::try_from(ready.waiting).unwrap_or(usize::MAX),
+                gap_ms: ready.gap_ms,
+                country: self.options.places.country(&ready.site),
+                page_ms: self.fleet.times(&ready.site),
+            })
+            .collect();
+        let (own, fleet) = self.fleet.views(device.id, now);
+        let shares = choose(self.options.strategy, &own, &sites, pages, &fleet);
+        let mut ready: Vec<Option<Ready>> = ready.into_iter().map(Some).collect();
+        shares.into_iter().filter_map(|share| ready.get_mut(share.site)?.take()).collect()
+    }
+
+    async fn lease_from(&self, device: &Device, batch: &Batch, limit: usize) -> malla_queue::Result<Vec<Leased>> {
+        let request = LeaseRequest {
+            lanes: Some(batch.lanes.clone()),
+            run_max: batch.run_max,
+            ..LeaseRequest::new(vec![room()], limit, holder(device), batch.lease_for)
+        };
+        Ok(self.queue.lease(request).await?.tasks)
+    }
+
+    /// A site whose robots.txt is not known gives that and nothing else.
+    async fn take_robots(
+        &self,
+        device: &Device,
+        unknown: Vec<Ready>,
+        left: usize,
+        block: &mut Block,
+    ) -> malla_queue::Result<usize> {
+        let sites: Vec<_> = unknown.iter().take(left).map(|ready| ready.site.clone()).collect();
+        self.fetch.want_robots(sites.clone(), self.lanes()).await?;
+        let lanes = sites.iter().map(crate::Site::lane).collect();
+        let batch = Batch { lanes, run_max: 1, lease_for: self.beyond() };
+        let leased = self.lease_from(device, &batch, left).await?;
+        let (robots, early): (Vec<_>, Vec<_>) = leased.into_iter().partition(|leased| leased.kind.as_str() == ROBOTS);
+        self.put_off(early).await?;
+        let gaps: HashMap<LaneKey, u64> = unknown.into_iter().map(|ready| (ready.site.lane(), ready.gap_ms)).collect();
+        let mut taken = 0;
+        for leased in robots {
+            let gap_ms = gaps.get(&leased.lane).copied().unwrap_or(self.options.rules.gap_ms);
+            let Ok(task) = PageTask::from_payload(&leased.payload) else { continue };
+            block.add(batch.lease_for, &leased, task.clone(), gap_ms, 1, What::Robots);
+            self.hand.take_up(Held { leased, task, gap_ms });
+            taken += 1;
+        }
+        Ok(taken)
+    }
+
+    /// Pages that came before their robots.txt: it is under way in another site's lane.
+    async fn put_off(&self, early: Vec<Leased>) -> malla_queue::Result<()> {
+        let mut settled = Vec::with_capacity(early.len());
+        for leased in early {
+            let task = PageTask::from_payload(&leased.payload)?;
+            let gap_ms = u64::try_from(ROBOTS_ELSEWHERE.as_millis()).unwrap_or(0);
+            settled.push(self.case(&leased, &task, gap_ms, 0, None).release("its robots.txt is not known yet"));
+        }
+        self.commit(None, settled, Tally::default()).await.map(drop)
+    }
+
+    async fn take_pages(
+        &self,
+        device: &Device,
+        batch: Batch,
+        left: usize,
+        sites: &HashMap<LaneKey, Ready>,
+        block: &mut Block,
+    ) -> malla_queue::Result<usize> {
+        let leased = self.lease_from(device, &batch, left).await?;
+        if leased.is_empty() {
+            return Ok(0);
+        }
+        let tokens: Vec<LeaseToken> = leased.iter().map(|leased| leased.token).collect();
+        let wanted: std::collections::HashSet<LeaseToken> = self.fetch.wanted(&tokens).await?.into_iter().collect();
+        let (mut settled, mut taken) = (Vec::new(), 0);
+        for leased in leased {
+            let task = PageTask::from_payload(&leased.payload)?;
+            let Some(ready) = sites.get(&leased.lane) else { continue };
+            let case = self.case(&leased, &task, 0, 0, None);
+            let what = if leased.kind.as_str() == ROBOTS { What::Robots } else { What::Page };
+            if what == What::Page {
+                if !wanted.contains(&leased.token) {
+                    let note = "nobody waits for it any more".to_owned();
+                    let why = crate::Trouble { what: crate::TroubleKind::Refused, note };
+                    settled.push(case.refuse(NOT_ASKED, why));
+                    continue;
+                }
+                let known = self.known.of(&*self.fetch, &ready.site, ready.robots_until).await?;
+                if let Some((status, why)) =
+                    refused_by_robots(&ready.site, &task.url, &known, &self.options.rules.agent)
+                {
+                    settled.push(case.refuse(status, why));
+                    continue;
+                }
+            }
+            block.add(batch.lease_for, &leased, task.clone(), ready.gap_ms, ready.ceiling, what);
+            self.hand.take_up(Held { leased, task, gap_ms: ready.gap_ms });
+            taken += 1;
+        }
+        self.commit(None, settled, Tally::default()).await?;
+        Ok(taken)
+    }
+
+    /// Takes in what a device brought. Returns the tokens whose lease is lost, or that it never held.
+    pub async fn results(&self, device: &Device, brought: Vec<Brought>) -> Result<Vec<LeaseToken>, DispatchError> {
+        let now = self.clock.now();
+        let tokens: Vec<LeaseToken> = brought.iter().map(|brought| brought.token).collect();
+        let mut held = self.held(device, &tokens).await.map_err(away)?;
+        let (mut settled, mut tally, mut lost) = (Vec::with_capacity(brought.len()), Tally::default(), Vec::new());
+        for Brought { token, answer, quiet_ms } in brought {
+            let Some(Held { leased, task, gap_ms }) = held.remove(&token) else {
+                lost.push(token);
+                continue;
+            };
+            let case = Case { now, ..self.case(&leased, &task, gap_ms, quiet_ms, Some(&device.name)) };
+            match CheckedBody::check(&answer.body, self.options.body_bytes_max) {
+                Ok(body) => {
+                    tally.count(answer.status, answer.body.bytes, answer.took_ms);
+                    self.fleet.took(device.id, &task.url.site(), answer.took_ms);
+                    self.rests.note(device.id, answer.status == NO_ANSWER, now);
+                    settled.push(case.settle(answer, body));
+                }
+                Err(error) => {
+                    tracing::warn!(device = device.name, %error, url = %task.url, "a device sent a damaged page");
+                    settled.push(case.spoilt(error.to_string()));
+                }
+            }
+        }
+        if !lost.is_empty() {
+            tracing::warn!(device = device.name, "{} results came without a lease: refused", lost.len());
+            tally.refused += lost.len() as u64;
+        }
+        lost.extend(self.commit(Some(device), settled, tally).await.map_err(away)?);
+        self.hand.put_down(&tokens);
+        self.fleet.got_back(device.id, tokens.len());
+        Ok(lost)
+    }
+
+    /// Takes work back undone; with each item, how long ago its site spoke last.
+    pub async fn give_back(&self, device: &Device, items: Vec<(LeaseToken, u64)>) -> Result<(), DispatchError> {
+        let tokens: Vec<LeaseToken> = items.iter().map(|(token, _)| *token).collect();
+        let held = self.held(device, &tokens).await.map_err(away)?;
+        let release = |(token, quiet_ms): &(LeaseToken, u64)| {
+            let Held { leased, task, gap_ms } = held.get(token)?;
+            Some(self.case(leased, task, *gap_ms, *quiet_ms, None).release("the device gave it back"))
+        };
+        let settled = items.iter().filter_map(release).collect();
+        self.commit(None, settled, Tally::default()).await.map_err(away)?;
+        self.hand.put_down(&tokens);
+        self.fleet.got_back(device.id, tokens.len());
+        Ok(())
+    }
+
+    /// What of these the device holds, from memory or from the store.
+    async fn held(&self, device: &Device, tokens: &[LeaseToken]) -> malla_queue::Result<HashMap<LeaseToken, Held>> {
+        let holder = holder(device).to_string();
+        let (mut held, missing) = self.hand.find(tokens);
+        if !missing.is_empty() {
+            for leased in self.fetch.leased(&missing).await? {
+                let task = PageTask::from_payload(&leased.payload)?;
+                let state = self.fetch.site(&task.url.site()).await?.map(|known| known.state);
+                let gap_ms = state.map_or(self.options.rules.gap_ms, |state| state.effective_gap_ms());
+                held.insert(leased.token, Held { leased, task, gap_ms });
+            }
+        }
+        held.retain(|_, held| held.leased.holder == holder);
+        Ok(held)
+    }
+
+    /// Settles, and returns the tokens that were refused.
+    async fn commit(
+        &self,
+        device: Option<&Device>,
+        settled: Vec<Settled>,
+        tally: Tally,
+    ) -> malla_queue::Result<Vec<LeaseToken>> {
+        if settled.is_empty() && tally == Tally::default() {
+            return Ok(Vec::new());
+        }
+        let tokens: Vec<LeaseToken> = settled.iter().map(|settled| settled.token).collect();
+        let commit = Commit { device: device.map(|device| device.id), settled, tally, lanes: self.lanes() };
+        let answers = self.fetch.commit(commit).await?;
+        let lost = tokens.into_iter().zip(answers).filter(|(_, answer)| matches!(answer, Err(Error::LeaseLost(_))));
+        Ok(lost.map(|(token, _)| token).collect())
+    }
+
+    fn case<'c>(
+        &'c self,
+        leased: &'c Leased,
+        task: &'c PageTask,
+        gap_ms: u64,
+        quiet_ms: u64,
+        device: Option<&'c str>,
+    ) -> Case<'c> {
+        Case { leased, task, gap_ms, quiet_ms, now: self.clock.now(), device, rules: &self.options.rules }
+    }
+
+    fn beyond(&self) -> Duration {
+        self.options.page_time_max + LEASE_BEYOND
+    }
+
+    /// Of sites that are met for the first time.
+    fn lanes(&self) -> LaneSettings {
+        LaneSettings { ceiling: 1, gap_ms: self.options.rules.gap_ms }
+    }
+}
+
+/// Sites by how long a run of theirs may be.
+fn batches(known: &[Ready], beyond: Duration) -> Vec<Batch> {
+    let mut by_length: HashMap<usize, Vec<&Ready>> = HashMap::new();
+    for ready in known {
+        by_length.entry(run_max(ready)).or_default().push(ready);
+    }
+    let batch = |(run_max, sites): (usize, Vec<&Ready>)| {
+        let longest = sites.iter().map(|ready| pace_ms(ready)).max().unwrap_or(0) * run_max as u64;
+        Batch {
+            lanes: sites.iter().map(|ready| ready.site.lane()).collect(),
+            run_max,
+            lease_for: beyond + Duration::from_millis(longest),
+        }
+    };
+    let mut batches: Vec<Batch> = by_length.into_iter().map(batch).collect();
+    batches.sort_by_key(|batch| std::cmp::Reverse(batch.lanes.len()));
+    batches
+}
+
+/// The time from one page of a site to the next.
+fn pace_ms(ready: &Ready) -> u64 {
+    ready.gap_ms.saturating_add(ready.state.page_ms.unwrap_or(0)).max(PAGE_MS_MIN)
+}
+
+/// In powers of two, so that sites that are nearly alike are leased together.
+fn run_max(ready: &Ready) -> usize {
+    let most = usize::try_from(RUN_FOR_MS / pace_ms(ready)).unwrap_or(1).clamp(1, BLOCK_MAX);
+    1 << most.ilog2()
+}
+
+impl Block {
+    fn add(&mut self, lease_for: Duration, leased: &Leased, task: PageTask, gap_ms: u64, ceiling: u32, what: What) {
+        let lease_for_ms = u64::try_from(lease_for.as_millis()).unwrap_or(u64::MAX);
+        self.lease_for_ms = if self.runs.is_empty() { lease_for_ms } else { self.lease_for_ms.min(lease_for_ms) };
+        let validators = task.validators();
+        let site = task.url.site();
+        let item = Item { token: leased.token, url: task.url, what, validators };
+        match self.runs.iter_mut().rev().find(|run| run.site == site) {
+            Some(run) => {
+                run.items.push(item);
+                run.parallel = ceiling.min(run.items.len() as u32).max(1);
+            }
+            None => self.runs.push(Run { site, gap_ms, parallel: 1, items: vec![item] }),
+        }
+    }
+}
+
+fn room() -> Room {
+    Room::new(ROOM).expect("it is a room")
+}
+
+fn holder(device: &Device) -> Holder {
+    Holder::Device(device.id.0.to_string())
+}
+
+fn away(error: Error) -> DispatchError {
+    DispatchError::Away(error.to_string())
+}

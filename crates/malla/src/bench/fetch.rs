@@ -1,0 +1,259 @@
+//! Fetching with a fleet: how much a device does, what the way through the dispatcher costs, how near to the ideal the
+//! makespan comes, and whether politeness is kept meanwhile.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use malla_client::{Client, ClientOptions};
+use malla_fetch::Strategy;
+use malla_fetch::world::{World, play};
+use malla_protocol::{FetchPages, JobState};
+use tokio::process::{Child, Command};
+
+use super::direct::{Direct, cpu_of_self};
+use super::origin::{Manners, Origin, Seen};
+use super::report::{Report, cpu_of};
+use crate::throwaway::Throwaway;
+
+/// URLs in one job.
+const JOB_URLS: usize = 10_000;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const DONE_WITHIN: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pages: usize,
+    sites: usize,
+    /// For the makespan.
+    polite_sites: usize,
+    polite_pages: usize,
+}
+
+impl Load {
+    pub(crate) const FULL: Self = Self { pages: 40_000, sites: 200, polite_sites: 300, polite_pages: 10 };
+    pub(crate) const QUICK: Self = Self { pages: 5_000, sites: 50, polite_sites: 50, polite_pages: 4 };
+}
+
+/// What can be measured alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Pages a second, bound by this machine
+    Rate,
+    /// The same with an origin that answers after 20 ms
+    Latency,
+    /// Many sites with a gap, against the ideal
+    Makespan,
+    /// One site with half of the pages, and some that hang
+    Uneven,
+}
+
+pub(crate) async fn run(store: &str, load: Load, parts: &[Part], report: &mut Report) -> Result<()> {
+    use clap::ValueEnum as _;
+    report.store(if store.is_empty() { "sqlite" } else { "postgres" });
+    let parts = if parts.is_empty() { Part::value_variants() } else { parts };
+    for part in parts {
+        match part {
+            Part::Rate => rate(store, load, 0, report).await?,
+            Part::Latency => rate(store, load, 20, report).await?,
+            Part::Makespan => makespan(store, load, report).await?,
+            Part::Uneven => uneven(store, load, report).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Pages a second and for each CPU-second, without a dispatcher and with 1, 2 and 4 devices.
+async fn rate(store: &str, load: Load, delay_ms: u64, report: &mut Report) -> Result<()> {
+    let manners = Manners { bytes: 10_000, delay_ms, gap_ms: 0, hanging: 0 };
+    let what = if delay_ms == 0 { "bound by this machine".to_owned() } else { format!("after {delay_ms} ms") };
+    let origin = Origin::start(&manners).await?;
+    let urls = urls(&origin, load.sites, load.pages / load.sites);
+    let (began, cpu) = (Instant::now(), cpu_of_self());
+    Direct::fetch(&urls).await?;
+    let (took, cpu) = (began.elapsed().as_secs_f64(), cpu_of_self() - cpu);
+    let direct = urls.len() as f64 / took;
+    let note = format!("{:.0} pages a CPU-second of the device", urls.len() as f64 / cpu);
+    report.line(&format!("10 kB pages {what}: direct"), direct, "pages/s", &note);
+    origin.stop().await?;
+    for devices in [1, 2, 4] {
+        let origin = Origin::start(&manners).await?;
+        let urls = self::urls(&origin, load.sites, load.pages / load.sites);
+        let fleet = Fleet::start(store, 0, devices).await?;
+        let done = fleet.fetch(&urls).await?;
+        let (device_cpu, server_cpu) = fleet.cpu();
+        fleet.stop().await?;
+        check(&origin.stop().await?, urls.len())?;
+        let pages = urls.len() as f64;
+        let note = format!(
+            "{:.2} × direct; {:.0} pages a CPU-second of the devices, {:.0} with the server",
+            pages / done / direct,
+            pages / device_cpu,
+            pages / (device_cpu + server_cpu)
+        );
+        report.line(&format!("10 kB pages {what}: {devices} devices"), pages / done, "pages/s", &note);
+    }
+    Ok(())
+}
+
+/// Sites with a gap of a second. The ideal: each site is asked for its robots.txt and then a page a second.
+async fn makespan(store: &str, load: Load, report: &mut Report) -> Result<()> {
+    let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 1_000, hanging: 0 };
+    let origin = Origin::start(&manners).await?;
+    let urls = urls(&origin, load.polite_sites, load.polite_pages);
+    let fleet = Fleet::start(store, 1_000, 1).await?;
+    let took = fleet.fetch(&urls).await?;
+    fleet.stop().await?;
+    let seen = origin.stop().await?;
+    check(&seen, urls.len())?;
+    let ideal = load.polite_pages as f64;
+    let what = format!("{} sites × {} pages at 1 s", load.polite_sites, load.polite_pages);
+    report.line(&what, took, "s", &format!("{:.3} × ideal; {}", took / ideal, politeness(&seen)));
+    Ok(())
+}
+
+/// Half of the pages on one site, and every twentieth site hangs: the others must not feel it.
+async fn uneven(store: &str, load: Load, report: &mut Report) -> Result<()> {
+    let (sites, pages) = (load.polite_sites / 2, load.polite_pages);
+    let hanging = sites.div_ceil(20);
+    let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 100, hanging };
+    let origin = Origin::start(&manners).await?;
+    let healthy: Vec<String> = (hanging..sites)
+        .flat_map(|site| (0..pages).map(move |page| (site, page)))
+        .map(|(site, page)| origin.url(site, page))
+        .collect();
+    let large: Vec<String> = (0..healthy.len()).map(|page| origin.url(sites, page)).collect();
+    let hung: Vec<String> = (0..hanging).map(|site| origin.url(site, 0)).collect();
+    let fleet = Fleet::start(store, 100, 1).await?;
+    fleet.submit(&hung).await?;
+    fleet.submit(&large).await?;
+    let took = fleet.fetch(&healthy).await?;
+    fleet.stop().await?;
+    let seen = origin.stop().await?;
+    let ideal = pages as f64 * 0.1;
+    let what = format!("{} sites × {pages} pages at 0.1 s beside a large and {hanging} hanging ones", sites - hanging);
+    report.line(&what, took, "s", &format!("{:.3} × ideal; {}", took / ideal, politeness(&seen)));
+    Ok(())
+}
+
+fn politeness(seen: &Seen) -> String {
+    format!(
+        "the origin saw {} gaps too short (shortest {:.1} ms) and {} requests at once with another",
+        seen.gaps_short,
+        seen.gap_min_ms.unwrap_or(0.0),
+        seen.overlapping
+    )
+}
+
+fn check(seen: &Seen, pages: usize) -> Result<()> {
+    if (seen.pages as usize) < pages {
+        bail!("{pages} pages were asked for, and the origin gave {}", seen.pages);
+    }
+    Ok(())
+}
+
+fn urls(origin: &Origin, sites: usize, pages: usize) -> Vec<String> {
+    (0..pages).flat_map(|page| (0..sites).map(move |site| (site, page))).map(|(s, p)| origin.url(s, p)).collect()
+}
+
+/// A server with its devices.
+struct Fleet {
+    server: Throwaway,
+    devices: Vec<Child>,
+    client: Client,
+}
+
+impl Fleet {
+    async fn start(store: &str, gap_ms: u64, devices: usize) -> Result<Self> {
+        let data = tempfile::tempdir_in(".").context("cannot make a temporary directory here")?;
+        let arguments: &[&str] = if store.is_empty() { &[] } else { &["--store", store] };
+        let gap = gap_ms.to_string();
+        let variables = [
+            ("MALLA_ALLOW_PRIVATE", "true"),
+            ("MALLA_FETCH_GAP_MS", gap.as_str()),
+            ("MALLA_FETCH_PENDING_MAX", "1000000"),
+            ("MALLA_FETCH_WORKERS_MIN", "0"),
+        ];
+        let server = Throwaway::start(data, arguments, &variables).await?;
+        let options =
+            ClientOptions { servers: vec![server.url.clone()], token: Some(server.token.clone()), ca_pem: None };
+        let client = Client::new(options)?;
+        let mut started = Vec::new();
+        for number in 0..devices {
+            let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+            command
+                .args(["worker", "--server", &server.url, "--token", &server.token])
+                .args(["--name", &format!("device-{number}")])
+                .env("MALLA_ALLOW_PRIVATE", "true")
+                .stderr(std::process::Stdio::null())
+                .kill_on_drop(true);
+            started.push(command.spawn().context("cannot start a device")?);
+        }
+        let fleet = Self { server, devices: started, client };
+        fleet.joined().await?;
+        Ok(fleet)
+    }
+
+    async fn joined(&self) -> Result<()> {
+        let began = Instant::now();
+        while self.client.devices().await?.items.len() < self.devices.len() {
+            if began.elapsed() > Duration::from_secs(30) {
+                bail!("the devices did not join");
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Ok(())
+    }
+
+    async fn submit(&self, urls: &[String]) -> Result<Vec<String>> {
+        let mut jobs = Vec::new();
+        for part in urls.chunks(JOB_URLS) {
+            let pages = FetchPages { urls: part.to_vec(), cached: Some(false), group: None };
+            jobs.push(self.client.start_fetch(&pages).await?.id);
+        }
+        Ok(jobs)
+    }
+
+    /// Fetches these and returns the seconds from the first submission to the last answer.
+    async fn fetch(&self, urls: &[String]) -> Result<f64> {
+        let began = Instant::now();
+        let jobs = self.submit(urls).await?;
+        for job in &jobs {
+            while self.client.job(job).await?.state == JobState::Running {
+                if began.elapsed() > DONE_WITHIN {
+                    bail!("the pages did not come within {DONE_WITHIN:?}");
+                }
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// CPU-seconds of the devices and of the server so far.
+    fn cpu(&self) -> (f64, f64) {
+        let devices = self.devices.iter().filter_map(Child::id).map(cpu_of).sum();
+        (devices, self.server.pid().map_or(0.0, cpu_of))
+    }
+
+    async fn stop(self) -> Result<()> {
+        for mut device in self.devices {
+            device.kill().await?;
+        }
+        self.server.stop().await
+    }
+}
+
+/// What the strategies make of one and the same simulated world.
+pub(crate) fn strategies(chosen: &[Strategy], seed: u64, report: &mut Report) {
+    report.store("simulated");
+    let world = World::generate(seed, 300, 20, 40);
+    for strategy in chosen {
+        let played = play(&world, *strategy);
+        let note = format!(
+            "a page takes {:.0} ms over {:.0} km; the busiest device has {:.2} × the mean",
+            played.page_ms,
+            played.km,
+            played.most_by_mean()
+        );
+        report.line(&format!("{strategy}: makespan by ideal"), played.makespan_by_ideal(), "×", &note);
+    }
+}

@@ -1,0 +1,190 @@
+//! The room `fetch` put together: the dispatcher, and the devices that this process is itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use malla_fetch::worker::{self, WorkerOptions};
+use malla_fetch::{
+    About, Device, DeviceState, Dispatcher, DispatcherOptions, Fetch, GetLimits, Getter, Keep, LocalDispatch,
+    NewDevice, Nowhere, Places, Rules,
+};
+use malla_queue::{Clock as _, LaneSettings, Queue, Scope, SystemClock};
+use malla_reach::Guard;
+use malla_store::Opened;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::config::{Config, FetchSettings};
+use crate::duties::Stop;
+use crate::places::GeoPlaces;
+
+/// The name by which robots.txt knows us.
+pub(crate) const AGENT: &str = "MallaBot";
+/// The owner of devices that are part of a server.
+const HOUSE: &str = "malla";
+/// A device's wait for work, well below the time of a request.
+const WAIT: Duration = Duration::from_secs(20);
+/// Rows that one step of forgetting takes.
+const TRIM_STEP: usize = 500;
+/// How often the server looks whether enough devices are there.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+pub(crate) struct Fetching {
+    pub(crate) fetch: Arc<dyn Fetch>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) settings: FetchSettings,
+    clock: Arc<SystemClock>,
+    guard: Guard,
+}
+
+impl Fetching {
+    pub(crate) fn new(config: &Config, store: &Opened, clock: &Arc<SystemClock>) -> Result<Self> {
+        let settings = config.fetch.clone();
+        let guard = config.guard()?;
+        let places: Arc<dyn Places> = match settings.geo_file.as_os_str().is_empty() {
+            true => Arc::new(Nowhere),
+            false => Arc::new(GeoPlaces::open(&settings.geo_file, guard.clone())?),
+        };
+        let rules =
+            Rules { agent: AGENT.into(), gap_ms: settings.gap_ms, fresh_for: Duration::from_secs(settings.fresh_s) };
+        let options = DispatcherOptions {
+            rules,
+            body_bytes_max: settings.body_bytes_max,
+            wait: WAIT,
+            waiting_max: settings.devices_waiting_max,
+            page_time_max: Duration::from_secs(settings.timeout_s),
+            strategy: settings.strategy.parse()?,
+            places,
+        };
+        let (fetch, queue): (Arc<dyn Fetch>, Arc<dyn Queue>) = (store.fetch.clone(), store.queue.clone());
+        let dispatcher = Dispatcher::new(fetch.clone(), queue, clock.clone(), options);
+        Ok(Self { fetch, dispatcher, settings, clock: clock.clone(), guard })
+    }
+
+    pub(crate) fn for_api(&self) -> malla_api::Fetching {
+        malla_api::Fetching {
+            pending_max: self.settings.pending_max,
+            recheck_share: f64::from(self.settings.recheck_percent) / 100.0,
+            body_bytes_max: self.settings.body_bytes_max,
+            lanes: self.lanes(),
+            backups: self.settings.backups.iter().filter(|url| !url.is_empty()).cloned().collect(),
+        }
+    }
+
+    pub(crate) fn for_console(&self) -> malla_console::Fetching {
+        malla_console::Fetching { pending_max: self.settings.pending_max, lanes: self.lanes() }
+    }
+
+    pub(crate) fn lanes(&self) -> LaneSettings {
+        LaneSettings { ceiling: 1, gap_ms: self.settings.gap_ms }
+    }
+
+    pub(crate) fn keep(&self) -> Keep {
+        let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
+        Keep {
+            cache_entries_max: self.settings.cache_entries_max,
+            cache_bytes_max: self.settings.cache_mb_max.saturating_mul(1_000_000),
+            jobs_for: days(self.settings.jobs_days),
+            devices_for: days(self.settings.devices_days),
+            step: TRIM_STEP,
+        }
+    }
+
+    fn getter(&self) -> Result<Getter> {
+        let limits = GetLimits {
+            whole: Duration::from_secs(self.settings.timeout_s),
+            body_bytes: usize::try_from(self.settings.body_bytes_max).unwrap_or(usize::MAX),
+            ..GetLimits::default()
+        };
+        Ok(Getter::new(self.guard.clone(), &user_agent(&self.settings.contact))?.with_limits(limits))
+    }
+
+    /// Fetches in this process until told to stop.
+    pub(crate) async fn work(self: Arc<Self>, number: usize, grace: Duration, stop: Stop) -> Result<()> {
+        let device = self.join(number).await?;
+        let id = device.id;
+        let dispatch = Arc::new(LocalDispatch { dispatcher: self.dispatcher.clone(), device });
+        let options = WorkerOptions { grace, ..WorkerOptions::default() };
+        let ended = worker::run(dispatch, self.getter()?, options, stop).await;
+        self.fetch.device_left(id).await?;
+        Ok(ended?)
+    }
+
+    async fn join(&self, number: usize) -> Result<Device> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+        let device = NewDevice {
+            name: format!("server-{}-{number}", hostname()),
+            owner: HOUSE.into(),
+            group: None,
+            about: About {
+                system: system(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                hostname: hostname(),
+                address: "in the server".into(),
+                country: None,
+            },
+            // Nobody knows it: this device never comes over the network.
+            secret_hash: secret.to_vec(),
+        };
+        Ok(self.fetch.join(device).await?)
+    }
+
+    /// Devices at work that are not part of a server.
+    async fn others(&self) -> malla_queue::Result<usize> {
+        let (devices, now) = (self.fetch.devices(&Scope::All).await?, self.clock.now());
+        let at_work = |device: &&Device| device.owner != HOUSE && device.state(now) == DeviceState::Online;
+        Ok(devices.iter().filter(at_work).count())
+    }
+
+    /// Sees to it that at least `workers_min` devices are at work, by working here.
+    pub(crate) async fn stand_in(self: Arc<Self>, grace: Duration, mut stop: Stop) {
+        let mut workers: Vec<watch::Sender<bool>> = Vec::new();
+        let mut running = JoinSet::new();
+        while !*stop.borrow() {
+            match self.others().await {
+                Ok(others) => {
+                    let wanted = self.settings.workers_min.saturating_sub(others);
+                    while workers.len() > wanted {
+                        workers.pop().map(|worker| worker.send_replace(true));
+                    }
+                    while workers.len() < wanted {
+                        let (told, asked) = watch::channel(false);
+                        running.spawn(self.clone().work(workers.len() + 1, grace, asked));
+                        workers.push(told);
+                    }
+                }
+                Err(error) => tracing::debug!(%error, "cannot see which devices are at work"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                Some(ended) = running.join_next() => {
+                    if let Ok(Err(error)) = ended {
+                        tracing::warn!(%error, "a device in this server ended: it starts anew");
+                        workers.retain(|worker| !worker.is_closed());
+                    }
+                }
+                _ = stop.wait_for(|stop| *stop) => {}
+            }
+        }
+        for worker in &workers {
+            worker.send_replace(true);
+        }
+        while running.join_next().await.is_some() {}
+    }
+}
+
+/// `MallaBot/0.1.0 (+contact)`.
+pub(crate) fn user_agent(contact: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    if contact.is_empty() { format!("{AGENT}/{version}") } else { format!("{AGENT}/{version} (+{contact})") }
+}
+
+pub(crate) fn system() -> String {
+    format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+pub(crate) fn hostname() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,14 @@
+//! Fetching pages: what clients ask for and get, and how devices talk to their server.
+
+mod fleet;
+mod frame;
+mod job;
+mod site;
+
+pub use fleet::{
+    BlockView, DeviceChange, DeviceView, FLEET_VERSION, GiveBack, GivenBack, ItemView, JoinFleet, Joined, LeaseBlock,
+    Measures, ResultsTaken, RunView, Tally,
+};
+pub use frame::{FRAME_HEAD_BYTES_MAX, Frame, FrameError, FrameReader, ResultHead};
+pub use job::{FetchPages, FetchQuery, FetchResult, Forgotten, JobState, JobView};
+pub use site::SiteView;

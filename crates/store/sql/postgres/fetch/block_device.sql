@@ -1,0 +1,1 @@
+UPDATE device SET blocked = $2 WHERE id = $1

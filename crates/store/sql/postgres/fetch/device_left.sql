@@ -1,0 +1,1 @@
+UPDATE device SET has_left = true WHERE id = $1

@@ -1,0 +1,1 @@
+SELECT tally FROM device WHERE id = $1 FOR NO KEY UPDATE

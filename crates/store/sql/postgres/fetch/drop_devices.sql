@@ -1,0 +1,1 @@
+DELETE FROM device WHERE id = ANY (ARRAY(SELECT id FROM device WHERE seen_at < $1 AND NOT blocked LIMIT $2 FOR UPDATE SKIP LOCKED))

@@ -1,0 +1,1 @@
+DELETE FROM page WHERE id = ANY ($1::bigint[])

@@ -1,0 +1,1 @@
+SELECT id FROM body WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE SKIP LOCKED

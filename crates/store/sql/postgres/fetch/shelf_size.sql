@@ -1,0 +1,1 @@
+SELECT sum(entries)::bigint, sum(bytes)::bigint FROM shelf_size

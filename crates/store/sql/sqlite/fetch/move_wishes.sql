@@ -1,0 +1,1 @@
+UPDATE wish SET task = ?2 WHERE task = ?1

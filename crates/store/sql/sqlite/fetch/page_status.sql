@@ -1,1 +1,0 @@
-SELECT status FROM page WHERE id = ?1

@@ -1,0 +1,86 @@
+//! The connections of the shared store.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use malla_queue::{Error, Result, Scope};
+use tokio_postgres::{Client, NoTls};
+
+use crate::harness::{House, act, fresh_database, postgres_at};
+use crate::harness_fetch::{anew, task_of};
+
+const A: &str = "https://a.example/1";
+
+async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// Runs a verb, and cuts its connection while it waits for a lane that somebody else has locked.
+async fn cut<T: Send + 'static>(url: &str, verb: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let (locker, killer) = (connect(url).await, connect(url).await);
+    locker.batch_execute("BEGIN; SELECT 1 FROM lane FOR UPDATE").await.unwrap();
+    let verb = tokio::spawn(verb);
+    let stuck = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    for _ in 0..1_000 {
+        if !killer.query(stuck, &[]).await.unwrap().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let answer = verb.await.unwrap();
+    locker.batch_execute("ROLLBACK").await.unwrap();
+    answer
+}
+
+/// Until no connection of the pool is the one that was cut.
+async fn recovered(house: &House) {
+    for _ in 0..100 {
+        let all = futures_util::future::join_all((0..12).map(|_| house.queue.ping())).await;
+        if all.iter().all(Result::is_ok) {
+            return;
+        }
+    }
+    panic!("the store does not come back");
+}
+
+async fn house() -> (String, Arc<House>) {
+    let url = fresh_database().await;
+    (url.clone(), Arc::new(postgres_at(&url).await))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_whose_connection_is_lost_leaves_nothing() {
+    let (url, house) = house().await;
+    house.cache(A, "hello").await;
+    let fetch = house.fetch.clone();
+    let lost = cut(&url, async move { fetch.ask(anew(&[A, "nonsense"]), act("fetch.ask")).await }).await;
+    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
+    recovered(&house).await;
+    assert_eq!(house.fetch.jobs(&Scope::All, None, 9).await.unwrap().len(), 1);
+    let job = house.ask_for(anew(&[A])).await;
+    house.fetch_all("new").await;
+    assert_eq!(house.texts(job.id).await, [(A.into(), "new".into())]);
+    house.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_whose_connection_is_lost_may_be_given_again() {
+    let (url, house) = house().await;
+    let job = house.ask(&[A]).await;
+    let leased = house.lease_page().await;
+    let commit = malla_fetch::Commit { settled: vec![house.found(&leased, "hello")], ..Default::default() };
+    let (fetch, first) = (house.fetch.clone(), commit.clone());
+    let lost = cut(&url, async move { fetch.commit(first).await }).await;
+    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
+    recovered(&house).await;
+    assert!(house.answers(job.id).await.is_empty());
+    for _ in 0..2 {
+        assert_eq!(house.fetch.commit(commit.clone()).await.unwrap(), [Ok(())]);
+    }
+    assert_eq!(house.texts(job.id).await, [(task_of(&leased).url.to_string(), "hello".into())]);
+    house.verify().await;
+}
