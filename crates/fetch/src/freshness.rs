@@ -39,11 +39,6 @@ impl Stored {
     pub fn is_fresh(&self, now: UnixMs) -> bool {
         self.storable && now < self.fresh_until
     }
-
-    /// Whether a fresh answer is asked about all the same: `share` of them are, by a throw of `dice` (0 to 1).
-    pub fn recheck(&self, now: UnixMs, share: f64, dice: f64) -> bool {
-        self.is_fresh(now) && dice < share
-    }
 }
 
 /// The headers of a stored answer after its site said that it has not changed.
@@ -286,15 +281,5 @@ mod tests {
         let merged =
             ["Content-Type: text/html", "ETag: \"a\"", "X-B: 1", "cache-control: max-age=9", "x-a: 3", "Date: now"];
         assert_eq!(merge_304(&headers(&old), &headers(&new)), headers(&merged));
-    }
-
-    #[test]
-    fn a_share_of_what_is_fresh_is_asked_about() {
-        let stored = stored(&["Cache-Control: max-age=60"]);
-        assert!(stored.recheck(NOW, 0.1, 0.05));
-        assert!(!stored.recheck(NOW, 0.1, 0.1));
-        assert!(!stored.recheck(NOW, 0.0, 0.0));
-        assert!(stored.recheck(NOW, 1.0, 0.999));
-        assert!(!stored.recheck(stored.fresh_until, 1.0, 0.0)); // asked about anyway
     }
 }

@@ -1,5 +1,7 @@
 //! A page as it was fetched, and what the cache knows of it.
 
+use std::cell::RefCell;
+
 use bytes::Bytes;
 use malla_queue::{Error, Kind, LaneSettings, NewTask, Priority, Result, RetryDelays, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
@@ -42,11 +44,21 @@ impl CheckedBody {
     }
 }
 
+thread_local! {
+    /// To make one costs as much as to unpack a page. `None` if there was no memory for it.
+    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> =
+        RefCell::new(zstd::bulk::Decompressor::new().ok());
+}
+
 /// Unpacks what must have exactly this many bytes.
 pub fn unpack(packed: &[u8], bytes: u64) -> Result<Vec<u8>> {
     let wrong = |why: String| Error::Invalid(format!("a body does not unpack: {why}"));
     let capacity = usize::try_from(bytes).map_err(|_| wrong("it is too large".into()))?;
-    let raw = zstd::bulk::decompress(packed, capacity).map_err(|error| wrong(error.to_string()))?;
+    let raw = UNPACKER.with_borrow_mut(|unpacker| match unpacker {
+        Some(unpacker) => unpacker.decompress(packed, capacity),
+        None => zstd::bulk::decompress(packed, capacity),
+    });
+    let raw = raw.map_err(|error| wrong(error.to_string()))?;
     if raw.len() != capacity {
         return Err(wrong(format!("it has {} bytes, not {capacity}", raw.len())));
     }

@@ -54,6 +54,9 @@ impl Direct {
         let State { left, out, busy, .. } = &mut *state;
         let mut block = Block { runs: Vec::new(), lease_for_ms: 60_000 };
         let mut room = pages;
+        let free = left.iter().filter(|(site, items)| !items.is_empty() && !busy.contains_key(*site)).count();
+        // Many sites, for each is asked for one page at a time; but not for a page or two alone.
+        let share = pages.div_ceil(free.max(1)).clamp(8, RUN);
         for (site, items) in left.iter_mut() {
             if room == 0 {
                 break;
@@ -61,7 +64,7 @@ impl Direct {
             if items.is_empty() || busy.contains_key(site) {
                 continue;
             }
-            let count = items.len().min(RUN).min(room);
+            let count = items.len().min(share).min(room);
             room -= count;
             let run: Vec<Item> = items.split_off(items.len() - count);
             busy.insert(site.clone(), count);
