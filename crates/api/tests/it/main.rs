@@ -7,6 +7,7 @@ mod alerts;
 mod documents;
 mod endpoints;
 mod events;
+mod fetch;
 mod house;
 mod idempotency;
 mod intake;

@@ -83,8 +83,13 @@ impl Results {
                 div.card-head {
                     h2 { "Results" }
                     @if job.done > 0 {
-                        a href={ "/api/v1/fetch/" (job.id) "/results" } download={ (job.id) ".ndjson" } {
-                            "Download all as NDJSON"
+                        span {
+                            "Download all as "
+                            a href={ "/api/v1/fetch/" (job.id) "/results" } download={ (job.id) ".ndjson" } { "NDJSON" }
+                            " or "
+                            a href={ "/api/v1/fetch/" (job.id) "/results?as=warc" } download={ (job.id) ".warc.gz" } {
+                                "WARC"
+                            }
                         }
                     }
                 }
