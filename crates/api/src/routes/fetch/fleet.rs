@@ -115,7 +115,10 @@ pub(crate) async fn lease(
     Ok(Json(view::block(block)))
 }
 
-/// Hand over results: frames, one after the other (see the operator's manual).
+/// Hand over results: frames, one after the other.
+///
+/// A frame is the length of its head and of its body (four bytes each, network order), the head in JSON, and the body packed
+/// with zstd.
 #[utoipa::path(post, path = "/api/v1/fleet/results", tag = "fleet", operation_id = "bring_results",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 200, body = ResultsTaken)),
