@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use crate::config::{Config, FetchSettings};
 use crate::duties::Stop;
 use crate::places::GeoPlaces;
+use crate::roles::member_name;
 
 /// The name by which robots.txt knows us.
 pub(crate) const AGENT: &str = "MallaBot";
@@ -115,7 +116,8 @@ impl Fetching {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
         let device = NewDevice {
-            name: format!("server-{}-{number}", hostname()),
+            // Another one each time: who leaves gives back what its device holds, and must not give back another's.
+            name: format!("server-{}-{number}", member_name()),
             owner: HOUSE.into(),
             group: None,
             about: About {
@@ -142,6 +144,7 @@ impl Fetching {
     pub(crate) async fn stand_in(self: Arc<Self>, grace: Duration, mut stop: Stop) {
         let mut workers: Vec<watch::Sender<bool>> = Vec::new();
         let mut running = JoinSet::new();
+        let mut number = 0;
         while !*stop.borrow() {
             match self.others().await {
                 Ok(others) => {
@@ -151,7 +154,8 @@ impl Fetching {
                     }
                     while workers.len() < wanted {
                         let (told, asked) = watch::channel(false);
-                        running.spawn(self.clone().work(workers.len() + 1, grace, asked));
+                        number += 1;
+                        running.spawn(self.clone().work(number, grace, asked));
                         workers.push(told);
                     }
                 }

@@ -194,7 +194,7 @@ pub(crate) async fn heartbeat(State(app): State<App>, OfDevice(device): OfDevice
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Leave the fleet for now. Work that was not given back returns to its lanes when its lease ends.
+/// Leave the fleet for now. What the device still holds goes back to the lanes.
 #[utoipa::path(post, path = "/api/v1/fleet/leave", tag = "fleet", operation_id = "leave_fleet",
     responses((status = 204)),
     extensions(("x-permission" = json!("device"))))]
