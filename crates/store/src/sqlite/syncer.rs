@@ -18,9 +18,9 @@ use super::writer::Job;
 use crate::arrivals::Signals;
 use crate::crashing::point;
 
-/// Groups that wait for a sync: none. The writer works on one while another is synced, then waits, so that groups are
-/// large when a sync is slow.
-const GROUPS_WAITING: usize = 0;
+/// Groups that wait for a sync at most; then the writer waits too. One sync serves all of them, so nobody waits for
+/// more than the sync in progress and the next one.
+const GROUPS_WAITING: usize = 64;
 
 /// Verbs that are committed, and the rooms to rouse when they are safe: nobody works on what may yet be lost.
 pub(super) struct Synced {
@@ -70,7 +70,11 @@ fn lost() -> Error {
 
 fn run(log: &PathBuf, groups: &Receiver<Synced>, signals: &Signals, failed: &AtomicBool) {
     let mut file = None;
-    while let Ok(Synced { jobs, roused }) = groups.recv() {
+    while let Ok(Synced { mut jobs, mut roused }) = groups.recv() {
+        for group in groups.try_iter().take(GROUPS_WAITING) {
+            jobs.extend(group.jobs);
+            roused.extend(group.roused);
+        }
         let outcome = sync(&mut file, log).map_err(|error| {
             tracing::error!(%error, "cannot sync {}: no more writes until a restart", log.display());
             failed.store(true, Ordering::Release);

@@ -1,16 +1,17 @@
 //! What a verb works with inside a transaction: the connection, the time, new ids, the counters' changes.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use malla_queue::{Act, Error, GroupId, LaneId, Result, TaskId, UnixMs};
-use rusqlite::{Connection, OptionalExtension as _, Params, Row};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Params, Row};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::routes::Routes;
-use super::{broken, run, sql};
+use super::{broken, sql};
 use crate::codes::{CODES, Code};
 
 /// Lanes whose number is remembered between transactions.
@@ -52,6 +53,9 @@ type Delta = ((LaneId, Arc<str>, i64), [i64; CODES]);
 
 pub(super) struct Tx<'c> {
     pub(super) conn: &'c Connection,
+    /// Statements this group has used, by the address of their text: a group of verbs runs the same few again and
+    /// again, and to find one by its text costs as much as many of them take.
+    statements: RefCell<FxHashMap<(*const u8, usize), Option<CachedStatement<'c>>>>,
     pub(super) now: UnixMs,
     memory: &'c mut Memory,
     deltas: Vec<Delta>,
@@ -76,7 +80,8 @@ pub(super) struct Mark {
 
 impl<'c> Tx<'c> {
     pub(super) fn new(conn: &'c Connection, now: UnixMs, memory: &'c mut Memory) -> Self {
-        Self { conn, now, memory, deltas: Vec::new(), roused: Vec::new(), reopened: Vec::new() }
+        let statements = RefCell::default();
+        Self { conn, statements, now, memory, deltas: Vec::new(), roused: Vec::new(), reopened: Vec::new() }
     }
 
     pub(super) fn mark(&self) -> Mark {
@@ -96,21 +101,21 @@ impl<'c> Tx<'c> {
     }
 
     /// Writes the counters and says which rooms to rouse.
-    pub(super) fn settle(self) -> Result<Roused> {
+    pub(super) fn settle(mut self) -> Result<Roused> {
         let mut lanes: FxHashMap<(LaneId, Arc<str>, i64), [i64; CODES]> = FxHashMap::default();
         let mut kinds: FxHashMap<(Arc<str>, i64), [i64; CODES]> = FxHashMap::default();
-        for ((lane, kind, group), changes) in self.deltas {
+        for ((lane, kind, group), changes) in std::mem::take(&mut self.deltas) {
             add(kinds.entry((kind.clone(), group)).or_default(), &changes);
             add(lanes.entry((lane, kind, group)).or_default(), &changes);
         }
         for ((lane, kind, group), [a, b, c, d, e, f]) in lanes {
             if [a, b, c, d, e, f] != [0; CODES] {
-                run(self.conn, sql!("tally/add_lane"), (lane.0, &*kind, group, a, b, c, d, e, f)).map_err(broken)?;
+                self.run(sql!("tally/add_lane"), (lane.0, &*kind, group, a, b, c, d, e, f))?;
             }
         }
         for ((kind, group), [a, b, c, d, e, f]) in kinds {
             if [a, b, c, d, e, f] != [0; CODES] {
-                run(self.conn, sql!("tally/add"), (&*kind, group, a, b, c, d, e, f)).map_err(broken)?;
+                self.run(sql!("tally/add"), (&*kind, group, a, b, c, d, e, f))?;
             }
         }
         Ok(Roused { when_safe: self.roused.into_iter().collect(), at_once: self.reopened.into_iter().collect() })
@@ -221,27 +226,42 @@ impl<'c> Tx<'c> {
         };
     }
 
-    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize> {
-        run(self.conn, sql, params).map_err(broken)
+    pub(super) fn run(&self, sql: &'static str, params: impl Params) -> Result<usize> {
+        self.with(sql, |statement| statement.execute(params))
     }
 
     pub(super) fn one<T>(
         &self,
-        sql: &str,
+        sql: &'static str,
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
-        let mut statement = self.conn.prepare_cached(sql).map_err(broken)?;
-        statement.query_row(params, read).optional().map_err(broken)
+        self.with(sql, |statement| statement.query_row(params, read).optional())
     }
 
     pub(super) fn many<T>(
         &self,
-        sql: &str,
+        sql: &'static str,
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        super::many(self.conn, sql, params, read)
+        self.with(sql, |statement| statement.query_map(params, read)?.collect())
+    }
+
+    fn with<T>(
+        &self,
+        sql: &'static str,
+        work: impl FnOnce(&mut CachedStatement<'c>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let key = (sql.as_ptr(), sql.len());
+        let held = self.statements.borrow_mut().get_mut(&key).and_then(Option::take);
+        let mut statement = match held {
+            Some(statement) => statement,
+            None => self.conn.prepare_cached(sql).map_err(broken)?,
+        };
+        let outcome = work(&mut statement);
+        self.statements.borrow_mut().insert(key, Some(statement));
+        outcome.map_err(broken)
     }
 
     /// Does `verb` as `act` says: a repeat of its idempotency key gets the first answer, and the audit line and the
