@@ -96,8 +96,8 @@ fn complete(operation: &mut Operation, writes: bool) {
     };
     let text = operation.description.take().map_or(needs.clone(), |text| format!("{text}\n\n{needs}"));
     operation.description = Some(text);
-    // A stranger's event has no caller whose key it could be.
-    if writes && permission.is_some() {
+    // What a device says twice counts once without a key.
+    if writes && stated.as_deref() != Some(DEVICE) {
         operation.parameters.get_or_insert_default().push(RefOr::T(idempotency_parameter()));
     }
     add_problem(operation, "default", "Refused: `code` says why, `detail` says what to do");

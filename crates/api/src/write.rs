@@ -105,14 +105,20 @@ impl<T: Input> FromRequest<App> for Write<T> {
         let body = T::read(&headers, &bytes)?;
         let once = key.map(|key| {
             let target = uri.path_and_query().map_or("/", |target| target.as_str());
-            let fingerprint = fingerprint(method.as_str(), target, &T::fingerprint_of(&bytes));
-            Once { scope: String::new(), key, fingerprint, keep_for: app.settings.idempotency_keep }
+            let parts = [method.as_str().as_bytes(), target.as_bytes(), &T::fingerprint_of(&bytes)];
+            once(app, key, &parts)
         });
         Ok(Self { body, once })
     }
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+/// A request under its key. Whose key it is, is said later.
+pub(crate) fn once(app: &App, key: String, request: &[&[u8]]) -> Once {
+    let keep_for = app.settings.idempotency_keep;
+    Once { scope: String::new(), key, fingerprint: fingerprint(request), keep_for }
+}
+
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let Some(value) = headers.get(IDEMPOTENCY_HEADER) else {
         return Ok(None);
     };
@@ -126,9 +132,9 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// Each part is preceded by its length, so that no two requests run together into the same bytes.
-fn fingerprint(method: &str, target: &str, body: &[u8]) -> Vec<u8> {
+fn fingerprint(request: &[&[u8]]) -> Vec<u8> {
     let mut hash = Sha256::new();
-    for part in [method.as_bytes(), target.as_bytes(), body] {
+    for part in request {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
@@ -190,11 +196,11 @@ mod tests {
 
     #[test]
     fn a_fingerprint_tells_requests_apart() {
-        let one = fingerprint("POST", "/a", b"bc");
-        assert_eq!(one, fingerprint("POST", "/a", b"bc"));
-        for other in [fingerprint("PUT", "/a", b"bc"), fingerprint("POST", "/ab", b"c"), fingerprint("POST", "/a", b"")]
-        {
-            assert_ne!(one, other);
+        let of = |parts: [&str; 3]| fingerprint(&parts.map(str::as_bytes));
+        let one = of(["POST", "/a", "bc"]);
+        assert_eq!(one, of(["POST", "/a", "bc"]));
+        for other in [["PUT", "/a", "bc"], ["POST", "/ab", "c"], ["POST", "/a", ""]] {
+            assert_ne!(one, of(other));
         }
     }
 

@@ -12,13 +12,13 @@ pub struct DeviceId(pub i64);
 /// What a device says of itself when it joins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDevice {
-    /// Unique for its owner; joining again under it takes the old one's place.
+    /// Unique for its owner; joining again under it takes the place of one that is not at work any more.
     pub name: String,
     /// The user it belongs to.
     pub owner: String,
     pub group: Option<GroupId>,
     pub about: About,
-    /// A hash of the secret by which it is known from now on.
+    /// A hash of the secret by which it is known from now on. Who has it is the device, and may join again at any time.
     pub secret_hash: Vec<u8>,
 }
 
@@ -95,6 +95,9 @@ impl DeviceState {
         }
     }
 }
+
+/// What a blocked device is told.
+pub const BLOCKED: &str = "this device is blocked: ask the operator of the fleet why";
 
 /// A device that was not heard for this long is offline.
 pub const OFFLINE_AFTER_MS: i64 = 90_000;

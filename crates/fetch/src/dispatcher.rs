@@ -3,6 +3,7 @@
 //! Politeness is kept here and in the lanes, never by trust in a device alone: a site is given to one device at a time,
 //! pages only once its robots.txt is known, and its lane rests after the last word the site said.
 
+mod delivery;
 mod fleet;
 mod hand;
 mod judge;
@@ -18,9 +19,10 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::{
-    Block, Brought, CheckedBody, Commit, Country, Device, DispatchError, Fetch, Item, NO_ANSWER, NOT_ASKED, PageTask,
-    ROBOTS, ROOM, Ready, ReadySite, Run, Settled, Site, Strategy, Tally, What, Wish, choose,
+    BLOCKED, Block, Brought, CheckedBody, Commit, Country, Device, DispatchError, Fetch, Item, Measures, NO_ANSWER,
+    NOT_ASKED, PageTask, ROBOTS, ROOM, Ready, ReadySite, Run, Settled, Site, Strategy, Tally, What, Wish, choose,
 };
+pub use delivery::Delivery;
 use fleet::Fleet;
 use hand::{Hand, Held};
 pub use judge::Rules;
@@ -123,27 +125,56 @@ impl Dispatcher {
 
     /// Work for this device; waits for it a while. An empty block means that there was none.
     pub async fn lease(&self, device: &Device, wish: Wish) -> Result<Block, DispatchError> {
+        self.lease_unless(device, wish, std::future::pending()).await
+    }
+
+    /// As [`Dispatcher::lease`], but waits no longer once the device is `gone`.
+    async fn lease_unless(
+        &self,
+        device: &Device,
+        wish: Wish,
+        gone: impl Future<Output = ()>,
+    ) -> Result<Block, DispatchError> {
+        let mut gone = std::pin::pin!(gone);
+        let mut changes = self.fetch.devices_changed();
         if let Some(after_ms) = self.rests.left_ms(device.id, self.clock.now()) {
             return Err(DispatchError::Later { after_ms });
         }
         let Ok(_place) = self.waiting.try_acquire() else {
             return Err(DispatchError::Later { after_ms: rests::some_time_ms() });
         };
-        self.fetch.device_seen(device.id, wish.measures).await.map_err(away)?;
+        self.refuse_blocked(device, wish.measures).await?;
         let _asking = self.fleet.asks(device, self.clock.now());
         let deadline = Instant::now() + self.options.wait;
         let mut arrivals = self.queue.arrivals(&room());
         loop {
             arrivals.mark_unchanged();
             let (block, next_at) = self.take(device, wish.pages.clamp(1, BLOCK_MAX)).await.map_err(away)?;
+            if changes.has_changed().unwrap_or(false) {
+                changes.mark_unchanged();
+                if let Err(refused) = self.refuse_blocked(device, wish.measures).await {
+                    self.give_back(device, block.unasked()).await?;
+                    return Err(refused);
+                }
+            }
             if !block.runs.is_empty() || Instant::now() >= deadline {
                 return Ok(block);
             }
             let until = next_at.map_or(deadline, |at| deadline.min(Instant::now() + self.clock.now().until(at)));
             tokio::select! {
                 _ = arrivals.changed() => {}
+                _ = changes.changed() => self.refuse_blocked(device, wish.measures).await?,
                 () = tokio::time::sleep_until(until) => {}
+                () = &mut gone => return Ok(Block::default()),
             }
+        }
+    }
+
+    /// Notes that the device is there, if it may be.
+    async fn refuse_blocked(&self, device: &Device, measures: Measures) -> Result<(), DispatchError> {
+        match self.fetch.device_seen(device.id, measures).await.map_err(away)? {
+            true => Err(DispatchError::Refused(BLOCKED.to_owned())),
+            false => Ok(()),
         }
     }
 
@@ -418,6 +449,11 @@ fn run_max(ready: &Ready) -> usize {
 }
 
 impl Block {
+    /// All of it, to be given back. Whoever has it may have asked a site just now.
+    fn unasked(&self) -> Vec<(LeaseToken, u64)> {
+        self.runs.iter().flat_map(|run| &run.items).map(|item| (item.token, 0)).collect()
+    }
+
     fn add(&mut self, lease_for: Duration, leased: &Leased, task: PageTask, gap_ms: u64, ceiling: u32, what: What) {
         let lease_for_ms = u64::try_from(lease_for.as_millis()).unwrap_or(u64::MAX);
         self.lease_for_ms = if self.runs.is_empty() { lease_for_ms } else { self.lease_for_ms.min(lease_for_ms) };

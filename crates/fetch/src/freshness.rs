@@ -4,12 +4,14 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use malla_queue::UnixMs;
 
-use crate::Validators;
+use crate::{Shelf, Validators};
 
 /// A guess from the age of a page is never trusted for longer.
 const GUESS_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// A validator that is longer is not kept: it would be sent with each request.
 const VALIDATOR_BYTES_MAX: usize = 1_024;
+/// Headers of a page whose site said again and again that it has not changed.
+const MERGED_BYTES_MAX: usize = 128 * 1_024;
 
 /// What the cache needs to know about an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +43,41 @@ impl Stored {
     }
 }
 
-/// The headers of a stored answer after its site said that it has not changed.
-pub fn merge_304(old: &[(String, String)], new: &[(String, String)]) -> Vec<(String, String)> {
-    let news: Vec<_> =
-        new.iter().filter(|(name, _)| !BOUND_TO_BODY.contains(&name.to_ascii_lowercase().as_str())).collect();
-    let replaced = |name: &str| news.iter().any(|(new, _)| new.eq_ignore_ascii_case(name));
-    old.iter().filter(|(name, _)| !replaced(name)).chain(news.iter().copied()).cloned().collect()
+/// What a site said with its word that a page has not changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewal {
+    /// Of the 304.
+    pub headers: Vec<(String, String)>,
+    pub at: UnixMs,
+    pub took_ms: u64,
+    /// How long a page is fresh that says nothing about it.
+    pub unsaid: Duration,
 }
+
+impl Renewal {
+    /// The headers of the stored page from now on, and how long they allow it to be given out. One that may not be kept
+    /// any more is asked about each time.
+    pub fn of(&self, stored: &[(String, String)]) -> (Vec<(String, String)>, Shelf) {
+        let merged = merge_304(stored, &self.headers);
+        let judged = Stored::of(200, &merged, self.at, Duration::from_millis(self.took_ms), self.unsaid);
+        let shelf = Shelf { fresh_until: judged.fresh_until, validators: judged.validators };
+        // Many answers with a few new names each must not add up to more than one may have.
+        let bytes: usize = merged.iter().map(|(name, value)| name.len() + value.len()).sum();
+        (if bytes > MERGED_BYTES_MAX { stored.to_vec() } else { merged }, shelf)
+    }
+}
+
+/// The headers of a stored answer after its site said that it has not changed (RFC 9111, 4.3.4).
+fn merge_304(old: &[(String, String)], new: &[(String, String)]) -> Vec<(String, String)> {
+    let is_one_of = |names: &[&str], name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+    let news: Vec<_> = new.iter().filter(|(name, _)| !is_one_of(BOUND_TO_BODY, name)).collect();
+    let outdated =
+        |name: &str| is_one_of(BOUND_TO_ANSWER, name) || news.iter().any(|(new, _)| new.eq_ignore_ascii_case(name));
+    old.iter().filter(|(name, _)| !outdated(name)).chain(news.iter().copied()).cloned().collect()
+}
+
+/// Headers that say when an answer was made: those of the first one say nothing about its 304.
+const BOUND_TO_ANSWER: &[&str] = &["age", "date"];
 
 /// Headers that speak of the body or the connection they came with: a 304 has another one, or none.
 const BOUND_TO_BODY: &[&str] = &[
@@ -281,5 +311,25 @@ mod tests {
         let merged =
             ["Content-Type: text/html", "ETag: \"a\"", "X-B: 1", "cache-control: max-age=9", "x-a: 3", "Date: now"];
         assert_eq!(merge_304(&headers(&old), &headers(&new)), headers(&merged));
+    }
+
+    #[test]
+    fn after_a_304_the_merged_headers_decide() {
+        let renewed = |old: &[&str], new: &[&str]| {
+            let (at, unsaid) = (UnixMs(NOW.0 + 10 * HOUR_S * 1_000), Duration::from_secs(7));
+            let renewal = Renewal { headers: headers(new), at, took_ms: 0, unsaid };
+            let (merged, shelf) = renewal.of(&headers(old));
+            (merged, (shelf.fresh_until.0 - at.0) / 1_000, shelf.validators)
+        };
+        let old = [DATE, "Age: 50", "Cache-Control: max-age=60", "ETag: \"a\""];
+        let (merged, fresh_s, validators) = renewed(&old, &[]);
+        assert_eq!((fresh_s, validators.etag.as_deref()), (60, Some("\"a\"")), "what was said before still holds");
+        assert_eq!(merged, headers(&old[2..]), "its age and date were those of the first answer");
+        assert_eq!(renewed(&old, &["Cache-Control: max-age=90", "Age: 30"]).1, 60);
+        assert_eq!(renewed(&old, &["Cache-Control: no-store"]).1, 0);
+        assert_eq!(renewed(&old, &["ETag: \"b\""]).2.etag.as_deref(), Some("\"b\""));
+        assert_eq!(renewed(&["Content-Type: text/html"], &["X-A: 1"]).1, 7);
+        let long = format!("X-Long: {}", "x".repeat(MERGED_BYTES_MAX));
+        assert_eq!(renewed(&old, &[&long]), (headers(&old), 60, renewed(&old, &[]).2));
     }
 }

@@ -26,15 +26,15 @@ pub use block::{
     Answer, Block, Brought, Item, NO_ANSWER, NOT_ASKED, PackedBody, Run, Trouble, TroubleKind, Validators, What,
 };
 pub use dispatch::{Dispatch, DispatchError, LocalDispatch, Measures, Wish};
-pub use freshness::{Stored, merge_304};
+pub use freshness::{Renewal, Stored};
 pub use get::{GetLimits, Getter, Got, Line};
 pub use robots::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, Standing, Verdict};
 
-pub use device::{About, Device, DeviceId, DeviceState, NewDevice, OFFLINE_AFTER_MS, Tally};
-pub use dispatcher::{Dispatcher, DispatcherOptions, Nowhere, Places, Rules};
+pub use device::{About, BLOCKED, Device, DeviceId, DeviceState, NewDevice, OFFLINE_AFTER_MS, Tally};
+pub use dispatcher::{Delivery, Dispatcher, DispatcherOptions, Nowhere, Places, Rules};
 pub use job::{Answered, JOB_URLS_MAX, Job, JobId, NewJob, Wanted};
 pub use page::{BodyHash, CheckedBody, NewPage, Page, PageId, PageTask, Shelf, unpack, unpack_page};
-pub use site::{GAP_MS, Seen, SiteState, retry_after};
+pub use site::{Change, GAP_MS, Seen, SiteState, retry_after};
 pub use strategy::{Country, DeviceView, FleetView, ReadySite, Share, Strategy, choose, world};
 pub use verbs::{CacheSize, Commit, Fetch, Keep, KnownRobots, KnownSite, Ready, Settled, Settlement};
 

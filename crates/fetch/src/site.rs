@@ -13,6 +13,8 @@ const SLOWED_MS_MAX: u64 = 60_000;
 const GOOD_TO_RECOVER: u32 = 10;
 /// A site that does not answer rests no longer than this before it is tried again.
 const FAILURE_REST_MS_MAX: u64 = 600_000;
+/// A page that takes this much more or less than the mean, or a quarter of it, is an ordinary one.
+const PAGE_MS_NEAR: u64 = 20;
 /// No site sends us away for longer.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
 
@@ -24,13 +26,13 @@ pub struct SiteState {
     pub gap_ms: u64,
     /// What comes on top because the site pushed back.
     pub slowed_ms: u64,
-    /// Good answers in a row.
+    /// Good answers in a row, while it is slowed down.
     pub good: u32,
     /// Times in a row that it gave no answer.
     pub failures: u32,
     /// Nothing is asked of it before this.
     pub rest_until: Option<UnixMs>,
-    /// A moving mean of how long a page takes.
+    /// About how long a page takes: a moving mean, left alone by what lies near it.
     pub page_ms: Option<u64>,
 }
 
@@ -85,9 +87,12 @@ impl SiteState {
 
     fn answered(&mut self, took_ms: u64) {
         self.failures = 0;
+        self.page_ms = Some(self.page_ms.map_or(took_ms, |mean| page_ms(mean, took_ms)));
+        if self.slowed_ms == 0 {
+            return;
+        }
         self.good = self.good.saturating_add(1);
-        self.page_ms = Some(self.page_ms.map_or(took_ms, |mean| (mean.saturating_mul(7).saturating_add(took_ms)) / 8));
-        if self.slowed_ms > 0 && self.good.is_multiple_of(GOOD_TO_RECOVER) {
+        if self.good.is_multiple_of(GOOD_TO_RECOVER) {
             let half = self.slowed_ms / 2;
             self.slowed_ms = if half < self.first_step_ms() { 0 } else { half };
         }
@@ -129,6 +134,12 @@ impl SiteState {
             rest_until: self.rest_until.filter(|_| self.rest_until != before.rest_until),
         }
     }
+}
+
+/// Most answers of a healthy site shall change nothing about it, so that nothing needs to be written.
+fn page_ms(mean: u64, took_ms: u64) -> u64 {
+    let near = PAGE_MS_NEAR.max(mean / 4);
+    if mean.abs_diff(took_ms) <= near { mean } else { mean.saturating_mul(7).saturating_add(took_ms) / 8 }
 }
 
 impl Default for SiteState {

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use malla_queue::{Act, Arrivals, Ending, LaneSettings, LeaseToken, Leased, Result, Scope, UnixMs};
 
 use crate::{
-    Answered, Device, DeviceId, Job, JobId, Measures, NewDevice, NewJob, NewPage, PageId, PageTask, PageUrl, Seen,
-    Shelf, Site, SiteState, Tally, UrlKey,
+    Answered, Device, DeviceId, Job, JobId, Measures, NewDevice, NewJob, NewPage, PageId, PageTask, PageUrl, Renewal,
+    Seen, Shelf, Site, SiteState, Tally, UrlKey,
 };
 
 /// A site in line.
@@ -57,8 +57,9 @@ pub enum Settlement {
     Open,
     /// Told to all who wait, and kept in the cache if it may be.
     Page { url: PageUrl, page: NewPage, shelf: Option<Shelf> },
-    /// The page in the cache is still the same. If it is gone meanwhile, it is fetched anew.
-    Unchanged { url: PageUrl, base: PageId, shelf: Shelf, hops: u32 },
+    /// The page in the cache is still the same: its headers and what was said now decide how long it is fresh. If it is
+    /// gone meanwhile, it is fetched anew.
+    Unchanged { url: PageUrl, base: PageId, renewal: Renewal, hops: u32 },
     /// All who wait go on waiting for another URL.
     Moved { to: PageTask },
     /// A robots.txt.
@@ -131,14 +132,22 @@ pub trait Fetch: Send + Sync + 'static {
 
     async fn site(&self, site: &Site) -> Result<Option<KnownSite>>;
 
-    /// A device of this owner and name gets a new secret if it is known already.
+    /// A device of this owner and name that is known already stays the same. While it is at work, only who has its secret
+    /// joins under its name, and others are refused with [`Error::Taken`](malla_queue::Error::Taken); once it has left or
+    /// is offline, another takes its place, with a secret of its own.
     async fn join(&self, device: NewDevice) -> Result<Device>;
     async fn device_by_secret(&self, secret_hash: &[u8]) -> Result<Option<Device>>;
-    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<()>;
-    /// It said goodbye: what it holds goes back to the lanes.
+    /// Notes that it is there. Returns whether it is blocked.
+    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<bool>;
+    /// It said goodbye: what it took since it joined goes back to the lanes. What was taken under its name before that may
+    /// still be in work somewhere, and comes back when its lease ends.
     async fn device_left(&self, id: DeviceId) -> Result<()>;
     async fn devices(&self, scope: &Scope) -> Result<Vec<Device>>;
+    /// A device that is blocked gets nothing more. What it holds it may be asking for at this very moment, so that comes
+    /// back when its lease ends: no site is ever asked by two.
     async fn block_device(&self, scope: &Scope, id: DeviceId, blocked: bool, act: Act) -> Result<Device>;
+    /// Changes whenever a device may have been blocked or let in again.
+    fn devices_changed(&self) -> Arrivals;
 
     async fn cache_size(&self) -> Result<CacheSize>;
     /// Forgets what is over the bounds or old, one bounded step. Returns how many rows went.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{audit, bench, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config};
+use crate::commands::{
+    audit, bench, bikes, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config,
+};
 use crate::commands::{robots, tasks, tokens, users, worker};
 use crate::config::Flag;
 
@@ -45,6 +47,8 @@ pub(crate) enum Command {
     Devices(devices::Command),
     /// What a robots.txt means
     Robots(robots::Command),
+    /// Data sets of bike rides
+    Bikes(bikes::Command),
     /// Endpoints, subscriptions, events and notifications
     Notify(notify::Command),
     /// Tasks of any room: list, show, submit, retry, discard, pause, resume, confirm, tail

@@ -1,13 +1,14 @@
 //! The room `fetch` put together: the dispatcher, and the devices that this process is itself.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use malla_fetch::worker::{self, WorkerOptions};
 use malla_fetch::{
-    About, Device, DeviceState, Dispatcher, DispatcherOptions, Fetch, GetLimits, Getter, Keep, LocalDispatch,
-    NewDevice, Nowhere, Places, Rules,
+    About, BLOCKED, Device, DeviceState, DispatchError, Dispatcher, DispatcherOptions, Fetch, GetLimits, Getter, Keep,
+    LocalDispatch, NewDevice, Nowhere, Places, Rules,
 };
 use malla_queue::{Clock as _, LaneSettings, Queue, Scope, SystemClock};
 use malla_reach::Guard;
@@ -16,9 +17,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::config::{Config, FetchSettings};
+use crate::device_secret::DeviceSecret;
 use crate::duties::Stop;
 use crate::places::GeoPlaces;
-use crate::roles::member_name;
 
 /// The name by which robots.txt knows us.
 pub(crate) const AGENT: &str = "MallaBot";
@@ -30,6 +31,8 @@ const WAIT: Duration = Duration::from_secs(20);
 const TRIM_STEP: usize = 500;
 /// How often the server looks whether enough devices are there.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often a blocked device of the server looks whether it may work again, if nobody tells it.
+const BLOCKED_LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) struct Fetching {
     pub(crate) fetch: Arc<dyn Fetch>,
@@ -37,6 +40,8 @@ pub(crate) struct Fetching {
     pub(crate) settings: FetchSettings,
     clock: Arc<SystemClock>,
     guard: Guard,
+    /// Shared by the devices in this installation.
+    secret: DeviceSecret,
 }
 
 impl Fetching {
@@ -60,7 +65,9 @@ impl Fetching {
         };
         let (fetch, queue): (Arc<dyn Fetch>, Arc<dyn Queue>) = (store.fetch.clone(), store.queue.clone());
         let dispatcher = Dispatcher::new(fetch.clone(), queue, clock.clone(), options);
-        Ok(Self { fetch, dispatcher, settings, clock: clock.clone(), guard })
+        let secret = DeviceSecret::kept(&config.data, HOUSE, "")?
+            .ok_or_else(|| anyhow!("another process fetches with {}", config.data.display()))?;
+        Ok(Self { fetch, dispatcher, settings, clock: clock.clone(), guard, secret })
     }
 
     pub(crate) fn for_api(&self) -> malla_api::Fetching {
@@ -101,23 +108,53 @@ impl Fetching {
         Ok(Getter::new(self.guard.clone(), &user_agent(&self.settings.contact))?.with_limits(limits))
     }
 
-    /// Fetches in this process until told to stop.
-    pub(crate) async fn work(self: Arc<Self>, number: usize, grace: Duration, stop: Stop) -> Result<()> {
-        let device = self.join(number).await?;
-        let id = device.id;
-        let dispatch = Arc::new(LocalDispatch { dispatcher: self.dispatcher.clone(), device });
-        let options = WorkerOptions { grace, ..WorkerOptions::default() };
-        let ended = worker::run(dispatch, self.getter()?, options, stop).await;
-        self.fetch.device_left(id).await?;
-        Ok(ended?)
+    /// Fetches in this process, as the device at this place, until told to stop. Only one may be at a place.
+    async fn work(self: Arc<Self>, place: usize, grace: Duration, mut stop: Stop) -> Result<()> {
+        if let Some(before) = self.fetch.device_by_secret(&self.secret.hash_at(place)).await? {
+            // It was killed with its process: the data directory, and so its place, is ours alone.
+            self.fetch.device_left(before.id).await?;
+        }
+        loop {
+            let device = self.join(place).await?;
+            if device.blocked {
+                match self.let_in_again(place, &mut stop).await {
+                    true => continue,
+                    false => return Ok(()),
+                }
+            }
+            let id = device.id;
+            let dispatch = Arc::new(LocalDispatch { dispatcher: self.dispatcher.clone(), device });
+            let options = WorkerOptions { grace, ..WorkerOptions::default() };
+            let ended = worker::run(dispatch, self.getter()?, options, stop.clone()).await;
+            self.fetch.device_left(id).await?;
+            match ended {
+                Err(DispatchError::Refused(why)) if why == BLOCKED => {}
+                ended => return Ok(ended?),
+            }
+        }
     }
 
-    async fn join(&self, number: usize) -> Result<Device> {
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+    /// Waits until the blocked device at this place may work again; false if it was told to stop before.
+    async fn let_in_again(&self, place: usize, stop: &mut Stop) -> bool {
+        let (secret_hash, mut changes) = (self.secret.hash_at(place), self.fetch.devices_changed());
+        loop {
+            match self.fetch.device_by_secret(&secret_hash).await {
+                Ok(device) if !device.as_ref().is_some_and(|device| device.blocked) => return true,
+                Ok(_) => {}
+                Err(error) => tracing::debug!(%error, "cannot see whether a device is blocked"),
+            }
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = tokio::time::sleep(BLOCKED_LOOK) => {}
+                _ = stop.wait_for(|stop| *stop) => return false,
+            }
+        }
+    }
+
+    async fn join(&self, place: usize) -> Result<Device> {
         let device = NewDevice {
-            // Another one each time: who leaves gives back what its device holds, and must not give back another's.
-            name: format!("server-{}-{number}", member_name()),
+            // The same after a restart, which takes the place of the one before.
+            name: format!("server-{}-{}-{place}", hostname(), self.secret.tag()),
             owner: HOUSE.into(),
             group: None,
             about: About {
@@ -127,8 +164,7 @@ impl Fetching {
                 address: "in the server".into(),
                 country: None,
             },
-            // Nobody knows it: this device never comes over the network.
-            secret_hash: secret.to_vec(),
+            secret_hash: self.secret.hash_at(place),
         };
         Ok(self.fetch.join(device).await?)
     }
@@ -142,21 +178,16 @@ impl Fetching {
 
     /// Sees to it that at least `workers_min` devices are at work, by working here.
     pub(crate) async fn stand_in(self: Arc<Self>, grace: Duration, mut stop: Stop) {
-        let mut workers: Vec<watch::Sender<bool>> = Vec::new();
+        let mut workers = Workers::default();
         let mut running = JoinSet::new();
-        let mut number = 0;
         while !*stop.borrow() {
             match self.others().await {
                 Ok(others) => {
                     let wanted = self.settings.workers_min.saturating_sub(others);
-                    while workers.len() > wanted {
-                        workers.pop().map(|worker| worker.send_replace(true));
-                    }
-                    while workers.len() < wanted {
-                        let (told, asked) = watch::channel(false);
-                        number += 1;
-                        running.spawn(self.clone().work(number, grace, asked));
-                        workers.push(told);
+                    workers.stop_beyond(wanted);
+                    while workers.at_work() < wanted {
+                        let (place, told) = workers.take();
+                        running.spawn(self.clone().work(place, grace, told));
                     }
                 }
                 Err(error) => tracing::debug!(%error, "cannot see which devices are at work"),
@@ -166,16 +197,42 @@ impl Fetching {
                 Some(ended) = running.join_next() => {
                     if let Ok(Err(error)) = ended {
                         tracing::warn!(%error, "a device in this server ended: it starts anew");
-                        workers.retain(|worker| !worker.is_closed());
                     }
                 }
                 _ = stop.wait_for(|stop| *stop) => {}
             }
         }
-        for worker in &workers {
-            worker.send_replace(true);
-        }
+        workers.stop_beyond(0);
         while running.join_next().await.is_some() {}
+    }
+}
+
+/// Who works at which place. A place is free again when the last one there has ended entirely: who leaves gives back what
+/// its device holds, and must not give back what the next one took.
+#[derive(Default)]
+struct Workers(BTreeMap<usize, watch::Sender<bool>>);
+
+impl Workers {
+    /// Those that were not told to stop.
+    fn at_work(&self) -> usize {
+        self.0.values().filter(|told| !*told.borrow() && !told.is_closed()).count()
+    }
+
+    /// The first free place, and what the one there is told.
+    fn take(&mut self) -> (usize, Stop) {
+        self.0.retain(|_, told| !told.is_closed());
+        let place = (1..).find(|place| !self.0.contains_key(place)).expect("there are more numbers than devices");
+        let (told, asked) = watch::channel(false);
+        self.0.insert(place, told);
+        (place, asked)
+    }
+
+    /// Tells the last ones to stop until `wanted` are left.
+    fn stop_beyond(&mut self, wanted: usize) {
+        let at_work = self.0.values().filter(|told| !*told.borrow() && !told.is_closed());
+        for told in at_work.skip(wanted) {
+            told.send_replace(true);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod config;
 mod data_dir;
+mod device_secret;
 mod duties;
 mod fetching;
 mod first_run;
@@ -28,7 +29,7 @@ use anyhow::{Context as _, Result};
 use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
-use self::commands::{Usage, audit, completions, connect, devices, fetch, groups, healthcheck, lanes, notify};
+use self::commands::{Usage, audit, bikes, completions, connect, devices, fetch, groups, healthcheck, lanes, notify};
 use self::commands::{print_config, robots, tasks, tokens, users, worker};
 
 /// Threads that still read or write when everything else has ended.
@@ -65,6 +66,7 @@ fn run(cli: Cli) -> Result<()> {
             true => Ok(()),
             false => std::process::exit(1),
         },
+        Command::Bikes(command) => bikes::run(command),
         Command::Notify(command) => ask(&place, command.reach.clone(), async |c| notify::run(command, c).await),
         Command::Tasks(command) => ask(&place, command.reach.clone(), async |c| tasks::run(command, c).await),
         Command::Lanes(command) => ask(&place, command.reach.clone(), async |c| lanes::run(command, c).await),

@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("reach", &["queue"]),
     ("notify", &["queue", "reach"]),
     ("fetch", &["queue", "reach"]),
+    ("analyze", &[]),
     ("store", &["queue", "access", "notify", "fetch"]),
     ("protocol", &[]),
     ("client", &["protocol"]),

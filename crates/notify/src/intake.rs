@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use malla_queue::{Error, EventId, UnixMs};
+use malla_queue::{Error, EventId, Once, UnixMs};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -56,6 +56,9 @@ pub enum IntakeError {
     Unavailable(String),
     #[error("{0}")]
     Invalid(String),
+    /// Another event came under this key.
+    #[error("{0}")]
+    KeyReused(String),
 }
 
 impl From<Error> for IntakeError {
@@ -64,6 +67,7 @@ impl From<Error> for IntakeError {
             Error::NotFound(_) => Self::Unknown,
             Error::Full { .. } => Self::Full(error.to_string()),
             Error::Invalid(why) => Self::Invalid(why),
+            Error::KeyReused => Self::KeyReused(error.to_string()),
             other => Self::Unavailable(other.to_string()),
         }
     }
@@ -94,20 +98,23 @@ impl Intake {
     }
 
     /// Takes an event that came over HTTP. When this returns an id, the event and its notifications survive a crash.
+    /// `once` is the publisher's key; its scope becomes the endpoint.
     pub async fn take(
         &self,
         endpoint: &str,
         credentials: Credentials,
         mut event: NewEvent,
+        once: Option<Once>,
         now: UnixMs,
     ) -> Result<EventId, IntakeError> {
         headers::strip(&mut event.headers);
-        self.take_by(endpoint, Protocol::Http, event, |options, body| authorize(options, &credentials, body, now)).await
+        let authorize = |options: &EndpointOptions, body: &[u8]| authorize(options, &credentials, body, now);
+        self.take_by(endpoint, Protocol::Http, event, once, authorize).await
     }
 
     /// Takes an event that came over MQTT, with the same promise. Whom the broker lets publish is its own affair.
     pub async fn take_from_broker(&self, endpoint: &str, event: NewEvent) -> Result<EventId, IntakeError> {
-        self.take_by(endpoint, Protocol::Mqtt, event, |_, _| Ok(())).await
+        self.take_by(endpoint, Protocol::Mqtt, event, None, |_, _| Ok(())).await
     }
 
     async fn take_by(
@@ -115,6 +122,7 @@ impl Intake {
         endpoint: &str,
         protocol: Protocol,
         event: NewEvent,
+        once: Option<Once>,
         authorize: impl Fn(&EndpointOptions, &[u8]) -> Result<(), &'static str>,
     ) -> Result<EventId, IntakeError> {
         check_shape(&event)?;
@@ -128,7 +136,8 @@ impl Intake {
             let to = wanting(&route, &event);
             let wanted = !to.is_empty();
             let (id, version) = (route.endpoint.id, route.endpoint.version);
-            match self.notify.accept(Accept { endpoint: id, version, event: event.clone(), to }).await? {
+            let once = once.clone().map(|once| Once { scope: format!("in/{}", id.0), ..once });
+            match self.notify.accept(Accept { endpoint: id, version, event: event.clone(), to, once }).await? {
                 Accepted::Safe(id) => {
                     if let Some(recorder) = &self.recorder {
                         recorder.accepted(route.endpoint.id, event.body.len());
@@ -138,6 +147,7 @@ impl Intake {
                     }
                     return Ok(id);
                 }
+                Accepted::Again(id) => return Ok(id),
                 Accepted::Stale => self.routes.forget(endpoint),
             }
         }

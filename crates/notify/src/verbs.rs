@@ -1,7 +1,7 @@
 //! The verbs of this room. Each is one whole transaction; every change takes an [`Act`] and writes its audit line with it.
 
 use async_trait::async_trait;
-use malla_queue::{Act, Bulk, EventId, GroupId, Move, Result, Scope, TaskId};
+use malla_queue::{Act, Bulk, EventId, GroupId, Move, Once, Result, Scope, TaskId};
 
 use crate::{
     Endpoint, EndpointChange, EndpointId, Event, EventFilter, EventPage, NewEndpoint, NewEvent, NewSubscription,
@@ -22,12 +22,16 @@ pub struct Accept {
     pub version: i64,
     pub event: NewEvent,
     pub to: Vec<SubscriptionId>,
+    /// The publisher's key: under it, an event is taken in once.
+    pub once: Option<Once>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
     /// It and its notifications are safe.
     Safe(EventId),
+    /// The same was taken in before under its key, as this one, and is safe: nothing was written.
+    Again(EventId),
     /// The endpoint or a subscription to it has changed since: nothing was written; read the route again.
     Stale,
 }
@@ -84,7 +88,9 @@ pub trait Notify: Send + Sync + 'static {
     /// Who gets what is posted to this endpoint; `None` if there is no such endpoint.
     async fn route(&self, endpoint: &str) -> Result<Option<Route>>;
     /// Takes an event in, with a notification for each of `to`: all or nothing. When it is [`Accepted::Safe`], it
-    /// survives a crash. Calls that wait at the same time share a transaction.
+    /// survives a crash. Calls that wait at the same time share a transaction. The key is kept with the event, or not at
+    /// all; another event under a key that is in use is refused with
+    /// [`Error::KeyReused`](malla_queue::Error::KeyReused).
     async fn accept(&self, event: Accept) -> Result<Accepted>;
 
     /// Events of Malla's own that have no notifications yet, oldest first.

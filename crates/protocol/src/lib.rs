@@ -16,9 +16,9 @@ pub use access::{
     UserView, Verification,
 };
 pub use fetch::{
-    BlockView, DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery, FetchResult,
-    Forgotten, Frame, FrameError, FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView, JoinFleet, Joined,
-    LeaseBlock, Measures, ResultHead, ResultsTaken, RunView, SiteView, Tally,
+    BlockView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery,
+    FetchResult, Forgotten, Frame, FrameError, FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView,
+    JoinFleet, Joined, LeaseBlock, Measures, ResultHead, ResultsTaken, RunView, SiteView, Tally,
 };
 pub use lane::{LaneChange, LaneQuery, LaneView};
 pub use notify::{

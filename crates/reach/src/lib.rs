@@ -1,6 +1,8 @@
 //! Which addresses may be reached from here. Whoever may name a target must not reach the machine Malla runs on or its
 //! neighbours by it, unless the operator allows it.
 
+pub mod explain;
+
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use malla_fetch::{KnownRobots, Seen, Settled, Settlement, Site, SiteState};
+use malla_fetch::{Change, KnownRobots, Seen, Settled, Settlement, Site, SiteState};
 use malla_queue::UnixMs;
 
 use crate::place::regapped;
@@ -27,6 +27,17 @@ pub(crate) fn lessons<'c>(settled: impl Iterator<Item = &'c Settled>) -> BTreeMa
         }
     }
     sites
+}
+
+/// What the site's state becomes if its lane has nothing to learn, which is nearly always so.
+pub(crate) fn beside_the_lane(mut state: SiteState, lessons: &[Lesson<'_>], now: UnixMs) -> Option<SiteState> {
+    for lesson in lessons {
+        match lesson {
+            Lesson::Seen(seen) if state.after(*seen, now) == Change::default() => {}
+            _ => return None,
+        }
+    }
+    Some(state)
 }
 
 /// A site while a commit changes it.

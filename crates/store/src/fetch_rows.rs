@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use malla_fetch::{
-    About, Commit, Device, DeviceId, Job, JobId, Measures, NewPage, PackedBody, Page, PageId, PageUrl, Settlement,
-    SiteState, Tally, Trouble, TroubleKind,
+    About, Commit, Device, DeviceId, Job, JobId, Measures, NewDevice, NewPage, OFFLINE_AFTER_MS, PackedBody, Page,
+    PageId, PageUrl, Settlement, SiteState, Tally, Trouble, TroubleKind,
 };
 use malla_queue::{Ending, Error, Event, GroupId, Leased, Result, TaskId, UnixMs, Verdict};
 use serde::Serialize;
@@ -16,6 +16,8 @@ use crate::taken::Taken;
 pub(crate) const ANSWERS: &str = "fetch-answers";
 /// Pages are kept for this long after they were last an answer, on the shelf or not.
 pub(crate) const PAGES_KEPT_MS: i64 = 7 * 24 * 3_600_000;
+/// Whoever waits for work on behalf of a device listens to this.
+pub(crate) const DEVICES: &str = "fetch-devices";
 /// Devices that are listed.
 pub(crate) const DEVICES_MAX: usize = 10_000;
 
@@ -182,7 +184,22 @@ impl DeviceRow {
     }
 }
 
-/// What becomes of what a device held when it left. It may have asked the site a moment ago, so the lane keeps its gap
+/// Why a device cannot join under the name of one that is at work.
+pub(crate) fn at_work(device: &Device, now: UnixMs) -> Error {
+    let Device { name, owner, seen_at, .. } = device;
+    let left_s = (seen_at.0 + OFFLINE_AFTER_MS - now.0).max(0) / 1_000 + 1;
+    Error::Taken(format!("a device named {name} of {owner} is at work: choose another --name, or wait {left_s} s"))
+}
+
+/// Refuses a device whose secret is another's.
+pub(crate) fn check_secret(new: &NewDevice, known: Option<&Device>) -> Result<()> {
+    match known.filter(|known| (known.name.as_str(), known.owner.as_str()) != (&new.name, &*plain(&new.owner))) {
+        Some(_) => Err(Error::Taken("another device has this secret: make a new one".into())),
+        None => Ok(()),
+    }
+}
+
+/// What becomes of what a device held when it is gone. It may have asked the site a moment ago, so the lane keeps its gap
 /// from now on.
 pub(crate) fn device_left(leased: &Leased, gap_ms: i64, now: UnixMs) -> Ending {
     let ending = Verdict::Released { note: "its device left".into() }.ending(leased, now);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use malla_notify::{Accept, EndpointOptions, NewEvent, SubscriptionId};
-use malla_queue::{Error, Result};
+use malla_queue::{Error, Once, Result};
 
 /// Smaller bodies are stored as they are.
 const PACK_FROM: usize = 2 * 1024;
@@ -34,11 +34,12 @@ pub(crate) struct Incoming {
     pub(crate) bytes: i64,
     pub(crate) body: Vec<u8>,
     pub(crate) to: Vec<SubscriptionId>,
+    pub(crate) once: Option<Once>,
 }
 
 impl Incoming {
     pub(crate) async fn pack(accept: Accept) -> Result<Self> {
-        let Accept { endpoint, version, event, to } = accept;
+        let Accept { endpoint, version, event, to, once } = accept;
         let NewEvent { method, query, content_type, headers, topic, body } = event;
         let max = EndpointOptions::MAX_BODY_MAX;
         if body.len() as u64 > max {
@@ -63,6 +64,7 @@ impl Incoming {
             bytes,
             body,
             to,
+            once,
         })
     }
 }

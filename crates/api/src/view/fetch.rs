@@ -131,20 +131,20 @@ pub(crate) fn read_measures(measures: wire::Measures) -> Measures {
     Measures { parallel, page_ms, bytes_per_s }
 }
 
-pub(crate) fn block(block: Block) -> wire::BlockView {
-    let item = |item: Item| wire::ItemView {
+pub(crate) fn block(block: &Block) -> wire::BlockView {
+    let item = |item: &Item| wire::ItemView {
         token: item.token.to_string(),
         url: item.url.to_string(),
         robots: item.what == What::Robots,
-        etag: item.validators.etag,
-        last_modified: item.validators.last_modified,
+        etag: item.validators.etag.clone(),
+        last_modified: item.validators.last_modified.clone(),
     };
-    let run = |run: malla_fetch::Run| wire::RunView {
+    let run = |run: &malla_fetch::Run| wire::RunView {
         gap_ms: run.gap_ms,
         parallel: run.parallel,
-        items: run.items.into_iter().map(item).collect(),
+        items: run.items.iter().map(item).collect(),
     };
-    wire::BlockView { lease_for_ms: block.lease_for_ms, runs: block.runs.into_iter().map(run).collect() }
+    wire::BlockView { lease_for_ms: block.lease_for_ms, runs: block.runs.iter().map(run).collect() }
 }
 
 /// A result as a device sent it.

@@ -1,13 +1,20 @@
 //! Jobs, their results, and the wire between devices and the server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
+use malla_fetch::PageUrl;
 use malla_protocol::{Frame, ResultHead};
+use malla_queue::{Queue as _, Scope};
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use crate::house::{Answer, House};
+
+/// No block is leased for longer.
+const LEASE_MAX: Duration = Duration::from_secs(120);
 
 /// A device of a group's, and its secret.
 async fn join(house: &House, token: &str, name: &str) -> String {
@@ -125,6 +132,108 @@ async fn a_blocked_device_is_turned_away() {
     house.post("/api/v1/fleet/lease", &secret, json!({ "pages": 1 })).await.refused(403, "forbidden", &["blocked"]);
     let join = json!({ "version": 1, "name": "pi" });
     house.post("/api/v1/fleet/join", "user", join).await.refused(403, "forbidden", &["blocked"]);
+}
+
+#[tokio::test]
+async fn a_name_at_work_is_taken_for_all_who_do_not_have_its_secret() {
+    let house = House::new().await;
+    let secret = join(&house, "user", "pi").await;
+    let again = async |body: Value| house.post("/api/v1/fleet/join", "user", body).await;
+    let another = json!({ "version": 1, "name": "pi" });
+    let why = ["a device named pi of", "is at work: choose another --name, or wait 91 s"];
+    again(another.clone()).await.refused(409, "taken", &why);
+    house.post("/api/v1/fleet/heartbeat", &secret, json!({})).await;
+    assert_eq!(again(json!({ "version": 1, "name": "pi", "secret": secret })).await.ok()["secret"], secret.as_str());
+    again(json!({ "version": 1, "name": "mac", "secret": secret })).await.refused(
+        409,
+        "taken",
+        &["another device has"],
+    );
+    for bad in ["malladevshort", "x", &"y".repeat(60), &format!("malladev{}", " ".repeat(40))] {
+        let bad = json!({ "version": 1, "name": "mac", "secret": bad });
+        again(bad).await.refused(400, "invalid", &["malladev", "at least 32"]);
+    }
+    house.clock.advance(Duration::from_secs(91));
+    let taken_over = again(another).await.ok();
+    house.post("/api/v1/fleet/heartbeat", &secret, json!({})).await.refused(401, "unauthorized", &["join first"]);
+    assert_ne!(taken_over["secret"], secret.as_str());
+}
+
+/// The number of a device, once it has asked for work and told that it makes seven requests at once.
+async fn asking(house: &House, name: &str) -> Value {
+    for _ in 0..1_000 {
+        let devices = house.get("/api/v1/devices", "user").await.json["items"].clone();
+        let device = devices.as_array().expect("devices").iter().find(|device| device["name"] == name);
+        if let Some(device) = device.filter(|device| device["measures"]["parallel"] == 7) {
+            return device["id"].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("{name} does not ask");
+}
+
+#[tokio::test]
+async fn a_block_ends_the_long_poll_and_its_work_comes_back_with_the_lease() {
+    let house = Arc::new(House::new().await);
+    let (secret, other) = (join(&house, "user", "pi").await, join(&house, "user", "other").await);
+    let (job, token) = leased_page(&house, &secret).await;
+    let idle = join(&house, "user", "idle").await;
+    for (name, secret) in [("idle", idle), ("pi", secret.clone())] {
+        let calls = house.clone();
+        let wish = json!({ "pages": 16, "measures": { "parallel": 7, "page_ms": 1, "bytes_per_s": 1 } });
+        let poll = tokio::spawn(async move { calls.post("/api/v1/fleet/lease", &secret, wish).await });
+        let path = format!("/api/v1/devices/{}", asking(&house, name).await);
+        house.call("PATCH", &path, "user", Some(json!({ "blocked": true }))).await.ok();
+        let ended = tokio::time::timeout(Duration::from_secs(10), poll).await.expect("long before its time");
+        ended.expect("an answer").refused(403, "forbidden", &["blocked"]);
+    }
+    bring(&house, &secret, frame(&token, 200, b"late")).await.refused(403, "forbidden", &["blocked"]);
+    house.clock.advance(LEASE_MAX);
+    house.store.reap(100).await.expect("the store is there");
+    house.clock.advance(Duration::from_secs(2));
+    let page = lease(&house, &other).await;
+    assert_eq!(page[0]["url"], "http://site.example/a");
+    bring(&house, &other, frame(page[0]["token"].as_str().expect("a token"), 200, b"good")).await.ok();
+    assert_eq!(house.get(&format!("/api/v1/fetch/{job}/results"), "user").await.ok()["body"], "good");
+}
+
+/// Waits until nothing is leased from the site.
+async fn comes_back(house: &House) {
+    let lane = PageUrl::parse("http://site.example/").expect("a URL").site().lane();
+    for _ in 0..1_000 {
+        if house.store.lane(&Scope::All, &lane).await.expect("a lane").counts.running == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("its work did not come back");
+}
+
+#[tokio::test]
+async fn work_that_never_reaches_its_device_goes_back() {
+    let house = House::new().await;
+    let (gone, other) = (join(&house, "user", "gone").await, join(&house, "user", "other").await);
+    let ask = || {
+        let request = Request::post("/api/v1/fleet/lease").header("authorization", format!("Bearer {gone}"));
+        let request = request.header("content-type", "application/json").body(Body::from(r#"{"pages":16}"#));
+        house.router.clone().oneshot(request.expect("a request"))
+    };
+    let pages = json!({ "urls": ["http://site.example/a"] });
+    house.post("/api/v1/fetch", "user", pages).await.ok();
+    // The answer is there, and nobody takes it.
+    let answer = ask().await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    drop(answer);
+    comes_back(&house).await;
+    // The device is gone at any moment of the call.
+    for patience in 0..30 {
+        house.clock.advance(Duration::from_secs(2));
+        let _ = tokio::time::timeout(Duration::from_micros(patience * 100), ask()).await;
+    }
+    comes_back(&house).await;
+    house.clock.advance(Duration::from_secs(2));
+    let robots = tokio::time::timeout(Duration::from_secs(10), lease(&house, &other)).await.expect("it is free");
+    assert_eq!(robots[0]["robots"], true);
 }
 
 #[tokio::test]

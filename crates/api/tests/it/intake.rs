@@ -1,6 +1,7 @@
 //! Events on their way in.
 
 use std::task::Poll;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -184,4 +185,63 @@ async fn bodies_on_their_way_in_have_only_so_much_room() {
         assert!(waiting.await.unwrap_err().is_cancelled());
     }
     post(&house, &endpoint, &[], "x").await.ok();
+}
+
+#[tokio::test]
+async fn an_event_repeated_under_its_key_is_taken_once() {
+    let house = House::new().await;
+    let (endpoint, other) = (house.endpoint("alpha").await, house.endpoint("alpha").await);
+    let key = [("idempotency-key", "order-1"), ("content-type", "text/plain")];
+    let first = post(&house, &endpoint, &key, "x").await.ok();
+    // What differs beside the event itself does not matter.
+    let again = [("x-try", "2"), key[0], key[1]];
+    assert_eq!(post(&house, &endpoint, &again, "x").await.ok(), first);
+    assert_ne!(post(&house, &other, &key, "x").await.ok(), first, "a key is its endpoint's");
+    assert_ne!(post(&house, &endpoint, &key[1..], "x").await.ok(), first, "without a key each is an event");
+    assert_eq!(house.get("/api/v1/events", "admin").await.ids().len(), 3);
+    house.clock.advance(Duration::from_secs(24 * 3600));
+    assert_ne!(post(&house, &endpoint, &key, "x").await.ok(), first, "a key is kept for a day");
+}
+
+#[tokio::test]
+async fn a_key_with_another_event_is_refused() {
+    let house = House::new().await;
+    let endpoint = house.endpoint("alpha").await;
+    let path = format!("/in/{endpoint}?a=1");
+    let text = Some("text/plain");
+    send(&house, "POST", &path, text, "x").await.ok();
+    for (method, path, content_type, body) in [
+        ("PUT", &*path, text, "x"),
+        ("POST", &format!("/in/{endpoint}"), text, "x"),
+        ("POST", &format!("/in/{endpoint}?a=2"), text, "x"),
+        ("POST", &path, None, "x"),
+        ("POST", &path, Some("text/html"), "x"),
+        ("POST", &path, text, "y"),
+        ("POST", &path, text, ""),
+    ] {
+        let refused = send(&house, method, path, content_type, body).await;
+        refused.refused(422, "key_reused", &["Idempotency-Key", "choose a new key"]);
+    }
+    send(&house, "POST", &path, text, "x").await.ok();
+    assert_eq!(house.get("/api/v1/events", "admin").await.ids().len(), 1);
+    post(&house, &endpoint, &[("idempotency-key", "two words")], "x").await.refused(400, "invalid", &["1 to 255"]);
+}
+
+/// An event under the key `k`.
+async fn send(house: &House, method: &str, path: &str, content_type: Option<&str>, body: &'static str) -> Answer {
+    let mut request = Request::builder().method(method).uri(path).header("idempotency-key", "k");
+    if let Some(content_type) = content_type {
+        request = request.header("content-type", content_type);
+    }
+    house.send(request.body(Body::from(body)).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_key_does_not_open_what_asks_for_a_token() {
+    let house = House::new().await;
+    let body = json!({ "name": "locked", "group": "alpha", "token": "s3cret" });
+    house.post("/api/v1/endpoints", "user", body).await.ok();
+    let (key, token) = (("idempotency-key", "k"), ("authorization", "Bearer s3cret"));
+    post(&house, "locked", &[key, token], "x").await.ok();
+    post(&house, "locked", &[key], "x").await.refused(401, "unauthorized", &["asks for a token"]);
 }

@@ -69,7 +69,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route(STATISTICS, get(statistics::show))
         .route(ALERTS, get(alerts::list::show))
         .route(NEW_ALERT, get(alerts::new::show).post(alerts::new::create))
-        .route("/notify/alerts/{name}", get(alerts::detail::show))
+        .route("/notify/alerts/{name}", get(alerts::detail::show).post(alerts::detail::change))
         .route("/notify/alerts/{name}/switch", post(alerts::detail::switch))
         .route("/notify/alerts/{name}/test", post(alerts::detail::test))
         .route("/notify/alerts/{name}/delete", post(alerts::detail::delete))

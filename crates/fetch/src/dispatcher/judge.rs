@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use malla_queue::{Failure, Leased, NextTry, Outcome, UnixMs, Verdict};
 
-use crate::freshness::Stored;
 use crate::{
-    Answer, CheckedBody, KnownRobots, NO_ANSWER, NewPage, PageTask, PageUrl, Seen, Settled, Settlement, Shelf, Site,
-    Standing, Trouble, TroubleKind, retry_after,
+    Answer, CheckedBody, KnownRobots, NO_ANSWER, NewPage, PageTask, PageUrl, Renewal, Seen, Settled, Settlement, Shelf,
+    Site, Standing, Stored, Trouble, TroubleKind, retry_after,
 };
 
 /// Redirects that are followed, one after the other.
@@ -140,17 +139,11 @@ impl Case<'_> {
             Some(Err(why)) => trouble = Some(why),
             None => {}
         }
-        let stored = Stored::of(
-            if answer.status == 304 { 200 } else { answer.status },
-            &answer.headers,
-            self.now,
-            Duration::from_millis(answer.took_ms),
-            self.rules.fresh_for,
-        );
-        let shelf = Shelf { fresh_until: stored.fresh_until, validators: stored.validators };
         match (answer.status, self.task.base) {
             (304, Some(base)) => {
-                return (self.done(), Settlement::Unchanged { url, base, shelf, hops: self.task.hops });
+                let Answer { headers, took_ms, .. } = answer;
+                let renewal = Renewal { headers, at: self.now, took_ms, unsaid: self.rules.fresh_for };
+                return (self.done(), Settlement::Unchanged { url, base, renewal, hops: self.task.hops });
             }
             (304, None) => {
                 let note = "the site says that the page has not changed, but was not asked that".to_owned();
@@ -158,6 +151,9 @@ impl Case<'_> {
             }
             _ => {}
         }
+        let took = Duration::from_millis(answer.took_ms);
+        let stored = Stored::of(answer.status, &answer.headers, self.now, took, self.rules.fresh_for);
+        let shelf = Shelf { fresh_until: stored.fresh_until, validators: stored.validators };
         let keep = stored.storable && answer.status == 200 && trouble.is_none();
         let page = NewPage {
             url: url.to_string(),
@@ -356,8 +352,9 @@ mod tests {
     fn unchanged_counts_only_if_it_was_asked() {
         let based = PageTask { base: Some(crate::PageId(TaskId(9))), ..page(URL) };
         let settled = settle(&based, answer(304, &[("cache-control", "max-age=60")])).outcome;
-        let Settlement::Unchanged { shelf, .. } = settled else { panic!("{settled:?}") };
-        assert_eq!(shelf.fresh_until, UnixMs(NOW.0 + 60_000 - 20), "{shelf:?}");
+        let Settlement::Unchanged { renewal, .. } = settled else { panic!("{settled:?}") };
+        assert_eq!((renewal.at, renewal.took_ms), (NOW, 20));
+        assert_eq!(renewal.of(&[]).1.fresh_until, UnixMs(NOW.0 + 60_000 - 20), "{renewal:?}");
         let unasked = settle(&page(URL), answer(304, &[])).outcome;
         assert!(matches!(unasked, Settlement::Page { page: NewPage { trouble: Some(_), .. }, shelf: None, .. }));
     }

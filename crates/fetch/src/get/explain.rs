@@ -3,8 +3,7 @@
 use std::error::Error;
 use std::io;
 
-use malla_reach::Unreachable;
-use rustls::CertificateError;
+use malla_reach::{Unreachable, explain};
 
 use crate::{Trouble, TroubleKind};
 
@@ -23,19 +22,14 @@ pub(super) fn unreachable(why: &Unreachable) -> Trouble {
 
 /// Why no connection came about.
 pub(super) fn connection(error: &io::Error, host: &str) -> Trouble {
-    use io::ErrorKind as Kind;
-    let note = match error.kind() {
-        Kind::ConnectionRefused => format!("connection refused: nothing listens there at {host}"),
-        Kind::HostUnreachable | Kind::NetworkUnreachable => format!("there is no way to {host} from here"),
-        Kind::TimedOut => format!("no connection to {host} could be made in time"),
-        _ => format!("no connection to {host} could be made: {error}"),
-    };
+    let plain = explain::connection(error, host);
+    let note = plain.unwrap_or_else(|| format!("no connection to {host} could be made: {error}"));
     trouble(TroubleKind::NoConnection, note)
 }
 
 /// Why there is no TLS on a connection.
 pub(super) fn handshake(error: &io::Error, host: &str) -> Trouble {
-    let note = tls(error, host).unwrap_or_else(|| format!("{host} broke off the TLS handshake: {error}"));
+    let note = explain::tls(error, host).unwrap_or_else(|| format!("{host} broke off the TLS handshake: {error}"));
     trouble(TroubleKind::Tls, note)
 }
 
@@ -47,7 +41,7 @@ pub(super) fn head(error: &hyper::Error, host: &str) -> Trouble {
     if error.is_parse() {
         return trouble(TroubleKind::Garbled, format!("what {host} answered is not HTTP"));
     }
-    if let Some(note) = error.source().and_then(|cause| tls(cause, host)) {
+    if let Some(note) = error.source().and_then(|cause| explain::tls(cause, host)) {
         return trouble(TroubleKind::Tls, note);
     }
     trouble(TroubleKind::BrokeOff, format!("{host} closed the connection before it had answered"))
@@ -60,33 +54,4 @@ pub(super) fn body(error: &hyper::Error, host: &str) -> Trouble {
         None => format!("{host} broke off its answer"),
     };
     trouble(TroubleKind::BrokeOff, why)
-}
-
-/// The TLS error inside another, if there is one.
-fn tls(error: &(dyn Error + 'static), host: &str) -> Option<String> {
-    // An I/O error skips what it holds when asked for its source.
-    let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    if let Some(note) = held.and_then(|held| tls(held, host)) {
-        return Some(note);
-    }
-    match error.downcast_ref::<rustls::Error>() {
-        Some(rustls::Error::InvalidCertificate(why)) => {
-            Some(format!("the certificate of {host} is not valid: {}", certificate(why)))
-        }
-        Some(other) => Some(format!("there is no TLS with {host}: {other}")),
-        None => error.source().and_then(|cause| tls(cause, host)),
-    }
-}
-
-fn certificate(why: &CertificateError) -> String {
-    match why {
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".into(),
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet".into(),
-        CertificateError::UnknownIssuer => "no authority known here has signed it".into(),
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "it is for another name".into()
-        }
-        CertificateError::Revoked => "it was revoked".into(),
-        other => other.to_string(),
-    }
 }

@@ -45,10 +45,15 @@ impl Asker {
             let (asked, asked_at) = (Uptime::now(), Instant::now());
             let wish = Wish { pages: self.size.pages(), measures: self.device.pace().measures() };
             match self.dispatch.lease(wish).await {
-                Ok(block) if block.runs.is_empty() => self.pause(asked_at.elapsed()).await,
+                Ok(block) if block.runs.is_empty() => {
+                    self.device.outbox.work_is_scarce(true);
+                    self.pause(asked_at.elapsed()).await;
+                }
                 Ok(block) => {
                     // A block that is smaller than the wish says nothing about the wish.
-                    given = (pages(&block) >= self.size.pages()).then(Instant::now);
+                    let scarce = pages(&block) < self.size.pages();
+                    given = (!scarce).then(Instant::now);
+                    self.device.outbox.work_is_scarce(scarce);
                     self.begin(block, asked, blocks);
                 }
                 Err(DispatchError::Later { after_ms }) => sleep(later(after_ms)).await,

@@ -1,6 +1,6 @@
 //! Results on their way back: gathered for a moment, so that they travel together.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const FULL: (usize, u64) = (64, 512 << 10);
 const CALL_MAX: (usize, u64) = (256, 4 << 20);
 /// The longest that a result waits for others.
 const GATHER: Duration = Duration::from_millis(50);
-/// The same for the last result of a run: its site is not given out again before it is there.
+/// The same for the last result of a run while work is scarce: its site is not given out again before it is there.
 const GATHER_AT_END: Duration = Duration::from_millis(5);
 /// What a result weighs beside its body and headers.
 const RESULT_BYTES: u64 = 256;
@@ -56,6 +56,8 @@ pub(super) struct Outbox {
     waiting: AtomicU64,
     waiting_max: u64,
     delivered: Notify,
+    /// The dispatcher had less work than was wished for.
+    scarce: AtomicBool,
 }
 
 impl Outbox {
@@ -66,7 +68,13 @@ impl Outbox {
             waiting: AtomicU64::new(0),
             waiting_max,
             delivered: Notify::new(),
+            scarce: AtomicBool::new(true),
         }
+    }
+
+    /// While the dispatcher has as much work as is wished for, nobody waits for the site of a run.
+    pub(super) fn work_is_scarce(&self, scarce: bool) {
+        self.scarce.store(scarce, Ordering::Relaxed);
     }
 
     /// Waits until there is room for another result.
@@ -92,7 +100,7 @@ impl Outbox {
         gathered.bytes += bytes;
         let wait = match () {
             () if gathered.is_full() => Duration::ZERO,
-            () if last => GATHER_AT_END,
+            () if last && self.scarce.load(Ordering::Relaxed) => GATHER_AT_END,
             () => GATHER,
         };
         self.send_within(gathered, wait);
@@ -232,12 +240,16 @@ mod tests {
         assert!(outbox.next().now_or_never().is_none());
         put(&outbox, 1, 10, false);
         assert!(waits(&outbox) > GATHER_AT_END && waits(&outbox) <= GATHER);
+        outbox.work_is_scarce(false);
+        put(&outbox, 2, 10, true);
+        assert!(waits(&outbox) > GATHER_AT_END, "there are other sites");
+        outbox.work_is_scarce(true);
         put(&outbox, 2, 10, true);
         assert!(waits(&outbox) <= GATHER_AT_END, "the site waits for the last one of its run");
         put(&outbox, 3, 10, false);
         assert!(waits(&outbox) <= GATHER_AT_END);
         let (parcels, undone) = outbox.next().await.expect("it is not closed");
-        assert_eq!((parcels.len(), undone.len()), (3, 0));
+        assert_eq!((parcels.len(), undone.len()), (4, 0));
         assert!(outbox.lock().due.is_none());
     }
 

@@ -162,6 +162,11 @@ struct Fleet {
     client: Client,
 }
 
+/// Names of their own, because those of a fleet that was killed a moment ago on the same store are taken.
+fn device_name(number: usize) -> String {
+    format!("device-{}-{number}", std::process::id())
+}
+
 impl Fleet {
     async fn start(store: &str, gap_ms: u64, devices: usize) -> Result<Self> {
         let data = tempfile::tempdir_in(".").context("cannot make a temporary directory here")?;
@@ -173,6 +178,7 @@ impl Fleet {
             ("MALLA_FETCH_PENDING_MAX", "1000000"),
             ("MALLA_FETCH_WORKERS_MIN", "0"),
         ];
+        let own = data.path().join("of-devices");
         let server = Throwaway::start(data, arguments, &variables).await?;
         let options =
             ClientOptions { servers: vec![server.url.clone()], token: Some(server.token.clone()), ca_pem: None };
@@ -182,7 +188,8 @@ impl Fleet {
             let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
             command
                 .args(["worker", "--server", &server.url, "--token", &server.token])
-                .args(["--name", &format!("device-{number}")])
+                .args(["--name", &device_name(number), "--data"])
+                .arg(&own)
                 .env("MALLA_ALLOW_PRIVATE", "true")
                 .stderr(std::process::Stdio::null())
                 .kill_on_drop(true);
@@ -195,13 +202,17 @@ impl Fleet {
 
     async fn joined(&self) -> Result<()> {
         let began = Instant::now();
-        while self.client.devices().await?.items.len() < self.devices.len() {
+        let names: Vec<String> = (0..self.devices.len()).map(device_name).collect();
+        loop {
+            let known = self.client.devices().await?.items;
+            if names.iter().all(|name| known.iter().any(|device| device.name == *name)) {
+                return Ok(());
+            }
             if began.elapsed() > Duration::from_secs(30) {
                 bail!("the devices did not join");
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
-        Ok(())
     }
 
     async fn submit(&self, urls: &[String]) -> Result<Vec<String>> {

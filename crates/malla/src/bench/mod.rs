@@ -1,5 +1,6 @@
 //! Benchmarks. Each measures the real thing and prints figures.
 
+pub(crate) mod analyze;
 mod direct;
 pub(crate) mod fetch;
 pub(crate) mod notify;

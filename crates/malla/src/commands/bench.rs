@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{fetch, notify, origin, queue};
+use crate::bench::{analyze, fetch, notify, origin, queue};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -46,6 +46,18 @@ enum What {
         #[command(flatten)]
         strategies: Strategies,
     },
+    /// Turning batches of records into partial answers
+    #[command(
+        after_help = "Example:\n  malla bench analyze --trips 4000000\n\nThe data set is made in memory, and the answers for a part of it are checked against a simple way to find them."
+    )]
+    Analyze {
+        /// Trips of the data set
+        #[arg(long, default_value_t = 4_000_000, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
+        trips: u64,
+        /// Print JSON, one line a figure
+        #[arg(long)]
+        json: bool,
+    },
     /// Many web sites on loopback, until standard input ends
     #[command(hide = true)]
     Origin(origin::Manners),
@@ -83,6 +95,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
         What::Notify { stores, only } => notify(stores, &only).await,
         What::Fetch { stores, strategies, .. } if !strategies.strategy.is_empty() => compare(&stores, &strategies),
         What::Fetch { stores, only, .. } => fetch(stores, &only).await,
+        What::Analyze { trips, json } => analyze::run(trips, &mut Report::new(json)),
         What::Origin(manners) => origin::serve(manners).await,
     }
 }

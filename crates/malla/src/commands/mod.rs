@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod bench;
+pub(crate) mod bikes;
 pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod fetch;

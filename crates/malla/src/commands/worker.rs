@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::cli::{Place, Reach, Settings};
 use crate::commands::{load, server_of};
+use crate::device_secret::DeviceSecret;
 use crate::fetching::{hostname, system, user_agent};
 use crate::fleet::{FleetDispatch, Patience};
 use crate::output::talk;
@@ -26,7 +27,7 @@ use crate::signals::Signals;
 pub(crate) struct Command {
     #[command(flatten)]
     pub reach: Reach,
-    /// The name of this device [default: the machine's]
+    /// The name of this device, one of its own for each at work [default: the machine's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Where this device is: two letters, as in DE
@@ -73,11 +74,12 @@ async fn work(place: &Place, command: Command, stop: watch::Receiver<bool>) -> R
     let patience = Patience { retries: command.retries, interval };
     let primary = options.servers[0].clone();
     let own: Vec<String> = options.servers[1..].to_vec();
+    let secret = own_secret(&config, &command, options.token.as_deref().unwrap_or_default())?;
     let mut told: Vec<String> = Vec::new();
     let mut line: VecDeque<String> = VecDeque::from([primary.clone()]);
     let mut orphaned = anyhow!("no server is given");
     while let Some(server) = line.pop_front() {
-        let device = OneServer { config: &config, command: &command, options: &options, patience };
+        let device = OneServer { config: &config, command: &command, options: &options, secret: &secret, patience };
         let served = device.work(&server, &stop, &mut told).await;
         match served {
             Served::Stopped => return Ok(()),
@@ -107,6 +109,22 @@ async fn work(place: &Place, command: Command, stop: watch::Receiver<bool>) -> R
     Err(orphaned.context("this device has no server any more"))
 }
 
+/// The secret by which servers know this device again. Without a kept one it works as well, but after a crash its name is
+/// taken for a while.
+fn own_secret(config: &crate::config::Config, command: &Command, token: &str) -> Result<DeviceSecret> {
+    match DeviceSecret::kept(&config.data, &name(command), token) {
+        Ok(Some(kept)) => return Ok(kept),
+        // The server will say that the name is taken, if the other process works for it.
+        Ok(None) => {}
+        Err(error) => talk(&format!("{error:#}: after a crash, the name of this device is taken for a while")),
+    }
+    DeviceSecret::for_now()
+}
+
+fn name(command: &Command) -> String {
+    command.name.clone().unwrap_or_else(hostname)
+}
+
 /// How the work for a server ended.
 enum Served {
     /// This device was told to stop.
@@ -121,6 +139,7 @@ struct OneServer<'a> {
     config: &'a crate::config::Config,
     command: &'a Command,
     options: &'a ClientOptions,
+    secret: &'a DeviceSecret,
     patience: Patience,
 }
 
@@ -160,7 +179,8 @@ impl OneServer<'_> {
     async fn join(&self, client: &Client) -> Result<Joined> {
         let join = JoinFleet {
             version: FLEET_VERSION,
-            name: self.command.name.clone().unwrap_or_else(hostname),
+            name: name(self.command),
+            secret: Some(self.secret.secret.reveal().to_owned()),
             system: system(),
             program: env!("CARGO_PKG_VERSION").into(),
             hostname: hostname(),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::crash::dice::Dice;
+use crate::crash::fresh_database;
 use crate::origin::{Origin, polite};
 use crate::server::{DEADLINE, Place, Server, malla, poll_until, refused, text};
 
@@ -21,15 +22,21 @@ const ALONE: (&str, &str) = ("MALLA_FETCH_WORKERS_MIN", "0");
 struct Device(Child);
 
 impl Device {
-    fn start(server: &str, token: &str, name: &str) -> Self {
-        let mut command = malla();
-        command
-            .args(["worker", "--server", server, "--token", token, "--name", name, "--retries", "0"])
-            .args(["--retry-interval", "0.1"])
-            .envs([PRIVATE])
-            .stderr(Stdio::null());
+    fn start(place: &Place, server: &str, name: &str) -> Self {
+        let mut command = device(place, server, name);
+        command.args(["--retries", "0", "--retry-interval", "0.1"]).stderr(Stdio::null());
         Self(command.spawn().expect("a device"))
     }
+}
+
+/// One with a directory of its own, as on a machine of its own.
+fn device(place: &Place, server: &str, name: &str) -> Command {
+    let mut command = malla();
+    command
+        .args(["worker", "--server", server, "--token", &token(place), "--name", name, "--data"])
+        .arg(place.root().join(name))
+        .envs([PRIVATE]);
+    command
 }
 
 impl Drop for Device {
@@ -72,7 +79,7 @@ fn answered(results: &[Value], urls: &[String], status: u16) {
 fn pages_come_politely_through_a_fleet() {
     let (place, origin) = (Place::new(), Origin::start(200));
     let server = place.start_with(&[], &[PRIVATE, ALONE, ("MALLA_FETCH_GAP_MS", "200")]);
-    let devices: Vec<_> = (0..3).map(|n| Device::start(&server.url, &token(&place), &format!("device-{n}"))).collect();
+    let devices: Vec<_> = (0..3).map(|n| Device::start(&place, &server.url, &format!("device-{n}"))).collect();
     let urls = origin.urls(10, 4);
     let output = fetching(&place, &urls).output().expect("malla runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -87,16 +94,26 @@ fn pages_come_politely_through_a_fleet() {
 
 #[test]
 fn whatever_is_killed_every_page_is_answered_once_and_no_site_is_hurt() {
+    fleet_under_kills("", 1);
+}
+
+#[test]
+fn whatever_is_killed_of_two_nodes_every_page_is_answered_once_and_no_site_is_hurt() {
+    fleet_under_kills(&fresh_database(), 2);
+}
+
+/// Servers and devices are killed at random while a client waits for pages from the first server.
+fn fleet_under_kills(store: &str, nodes: usize) {
     let mut dice = Dice::of_chance("a fleet");
-    let (place, origin) = (Place::new(), Origin::start(150));
-    let variables = [PRIVATE, ALONE, QUICK, ("MALLA_FETCH_GAP_MS", "150")];
-    let mut server = place.start_with(&[], &variables);
-    let listen = server.url.trim_start_matches("http://").to_owned();
-    let flags = ["--listen", listen.as_str()];
-    let token = token(&place);
-    let mut devices: Vec<Device> = (0..3).map(|n| Device::start(&server.url, &token, &format!("device-{n}"))).collect();
-    let urls = origin.urls(12, 25);
-    let mut client = fetching(&place, &urls).spawn().expect("malla runs");
+    let origin = Origin::start(150);
+    let variables = [PRIVATE, ALONE, QUICK, ("MALLA_FETCH_GAP_MS", "150"), ("MALLA_STORE", store)];
+    let places: Vec<Place> = (0..nodes).map(|_| Place::new()).collect();
+    let mut servers: Vec<Server> = places.iter().map(|place| place.start_with(&[], &variables)).collect();
+    let urls: Vec<String> = servers.iter().map(|server| server.url.clone()).collect();
+    let device = |n: usize| Device::start(&places[0], &urls[n % nodes], &format!("device-{n}"));
+    let mut devices: Vec<Device> = (0..3).map(device).collect();
+    let pages = origin.urls(12, 25);
+    let mut client = fetching(&places[0], &pages).spawn().expect("malla runs");
     let stdout = client.stdout.take().expect("piped");
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -108,18 +125,22 @@ fn whatever_is_killed_every_page_is_answered_once_and_no_site_is_hurt() {
         std::thread::sleep(Duration::from_millis(200 + dice.roll(600)));
         if killed < 12 {
             killed += 1;
-            if dice.roll(4) == 0 {
-                server.kill();
-                server = place.start_with(&flags, &variables);
+            let mut one_of = |count: usize| usize::try_from(dice.roll(count as u64)).expect("small");
+            if one_of(4) == 0 {
+                let victim = one_of(nodes);
+                servers.remove(victim).kill();
+                let flags = ["--listen", urls[victim].trim_start_matches("http://")];
+                servers.insert(victim, places[victim].start_with(&flags, &variables));
             } else {
-                let victim = usize::try_from(dice.roll(3)).expect("small");
-                devices[victim] = Device::start(&server.url, &token, &format!("device-{victim}"));
+                let victim = one_of(3);
+                drop(devices.remove(victim));
+                devices.insert(victim, device(victim));
             }
         }
     }
-    answered(&results(&reader.join().expect("read").expect("bytes")), &urls, 200);
+    answered(&results(&reader.join().expect("read").expect("bytes")), &pages, 200);
     drop(devices);
-    drop(server);
+    drop(servers);
     let seen = origin.seen();
     polite(&seen);
     eprintln!("{killed} kills in {:.1} s; the origin saw {seen}", began.elapsed().as_secs_f64());
@@ -158,7 +179,7 @@ fn a_server_with_too_few_devices_fetches_itself_until_there_are_enough() {
     };
     wait("the server stands in", Box::new(|| online(house) == 1));
     answered(&server.json(&["fetch", &origin.url(0, 0)]), &[origin.url(0, 0)], 200);
-    let device = Device::start(&server.url, &token(&place), "volunteer");
+    let device = Device::start(&place, &server.url, "volunteer");
     wait("the server steps back", Box::new(|| online(house) == 0 && online(|owner| owner != "malla") == 1));
     let result = server.json(&["fetch", &origin.url(1, 0)]).remove(0);
     assert_eq!(result["device"], "volunteer");
@@ -166,10 +187,60 @@ fn a_server_with_too_few_devices_fetches_itself_until_there_are_enough() {
 }
 
 #[test]
+fn a_second_device_of_the_same_name_is_turned_away_and_the_first_comes_back_after_a_kill() {
+    let (place, origin) = (Place::new(), Origin::start(0));
+    let server = place.start_with(&[], &[PRIVATE, ALONE, ("MALLA_FETCH_GAP_MS", "0")]);
+    let first = Device::start(&place, &server.url, "volunteer");
+    answered(&server.json(&["fetch", &origin.url(0, 0)]), &[origin.url(0, 0)], 200);
+    let mut elsewhere = place.command(&["worker", "--server", &server.url, "--name", "volunteer"]);
+    let at_work = ["a device named volunteer of", "is at work: choose another --name, or wait"];
+    refused(&mut elsewhere, &["--token", &token(&place)], 1, &at_work);
+    // Not even from the same directory, while the first one is there.
+    refused(&mut device(&place, &server.url, "volunteer"), &["--retries", "1"], 1, &at_work);
+    drop(first);
+    let _again = Device::start(&place, &server.url, "volunteer");
+    answered(&server.json(&["fetch", &origin.url(1, 0)]), &[origin.url(1, 0)], 200);
+    assert_eq!(server.json(&["devices", "list"]).len(), 1);
+}
+
+#[test]
+fn a_device_of_the_server_is_one_row_over_restarts_and_stops_while_it_is_blocked() {
+    let (place, origin) = (Place::new(), Origin::start(0));
+    let variables = [PRIVATE, ("MALLA_FETCH_WORKERS_MIN", "2"), ("MALLA_FETCH_GAP_MS", "0")];
+    let online = |server: &Server| {
+        let devices = server.json(&["devices", "list"]);
+        let all = devices.len() == 2 && devices.iter().all(|device| device["state"] == "online");
+        all.then(|| devices.iter().map(|device| device["name"].as_str().expect("a name").to_owned()).collect())
+    };
+    let both = |server: &Server| -> Vec<String> {
+        poll_until(Instant::now() + DEADLINE, || online(server)).expect("the two devices of the server")
+    };
+    let mut server = place.start_with(&[], &variables);
+    let names = both(&server);
+    for _ in 0..2 {
+        server.kill();
+        server = place.start_with(&[], &variables);
+        answered(&server.json(&["fetch", "--no-cache", &origin.url(0, 0)]), &[origin.url(0, 0)], 200);
+        assert_eq!(both(&server), names);
+    }
+    for name in &names {
+        server.ok(&["devices", "block", name]);
+    }
+    let urls = origin.urls(12, 1);
+    let client = fetching(&place, &urls).spawn().expect("malla runs");
+    server.ok(&["devices", "unblock", &names[0]]);
+    let results = results(&client.wait_with_output().expect("malla ends").stdout);
+    answered(&results, &urls, 200);
+    let by_other =
+        results.iter().filter(|result| result["device"] != names[0].as_str() && result["from_cache"] == false);
+    assert_eq!(by_other.count(), 0, "{results:?}");
+}
+
+#[test]
 fn a_blocked_device_gets_no_work() {
     let (place, origin) = (Place::new(), Origin::start(0));
     let server = place.start_with(&[], &[PRIVATE, ("MALLA_FETCH_WORKERS_MIN", "0"), ("MALLA_FETCH_GAP_MS", "0")]);
-    let mut device = Device::start(&server.url, &token(&place), "volunteer");
+    let mut device = Device::start(&place, &server.url, "volunteer");
     answered(&server.json(&["fetch", &origin.url(0, 0)]), &[origin.url(0, 0)], 200);
     server.ok(&["devices", "block", "volunteer"]);
     let ended = poll_until(Instant::now() + DEADLINE, || device.0.try_wait().expect("a child"));

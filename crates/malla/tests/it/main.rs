@@ -1,10 +1,14 @@
 //! The real binary, run as its users run it: every test has its own data directory and port.
 
+mod authority;
+mod broker;
 mod commands;
 mod crash;
 mod fetch;
 mod first_run;
 mod https;
+mod mail;
+mod mqtt;
 mod notify;
 mod origin;
 mod receiver;

@@ -9,6 +9,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
 use malla_queue::{Error, Result, TaskId, UnixMs};
+use malla_reach::explain;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -79,7 +80,10 @@ impl Mail {
         let server = format!("{}:{}", self.host, self.port);
         match tokio::time::timeout(WHOLE_MAX, self.transport()?.send(mail)).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(format!("the mail server {server} did not take it: {}", causes(&error))),
+            Ok(Err(error)) => {
+                let why = explain::tls(&error, &self.host).unwrap_or_else(|| causes(&error));
+                Err(format!("the mail server {server} did not take it: {why}"))
+            }
             Err(_) => Err(format!("the mail server {server} did not take it within {} s", WHOLE_MAX.as_secs())),
         }
     }

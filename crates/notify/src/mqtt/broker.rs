@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use malla_queue::Error;
-use malla_reach::Guard;
-use rumqttc::{AsyncClient, Event, EventLoop, MqttOptions, TlsConfiguration, Transport};
+use malla_reach::{Guard, Unreachable, explain};
+use rumqttc::{
+    AsyncClient, ConnectReturnCode, ConnectionError, Event, EventLoop, MqttOptions, StateError, TlsConfiguration,
+    Transport,
+};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -117,7 +120,7 @@ impl Brokers {
             AsyncClient::builder(self.options(address, client_id, session)).capacity(capacity).build();
         let (tell, news) = mpsc::channel(capacity);
         let trouble = Arc::new(Mutex::new(Some("not connected yet".to_owned())));
-        let polling = tokio::spawn(poll(events, tell, trouble.clone())).abort_handle();
+        let polling = tokio::spawn(poll(events, address.host.clone(), tell, trouble.clone())).abort_handle();
         (Connection { client, trouble, polling }, news)
     }
 
@@ -150,7 +153,7 @@ async fn connect(guard: &Guard, host: &str, port: u16) -> io::Result<TcpStream> 
     Ok(stream)
 }
 
-async fn poll(mut events: EventLoop, tell: mpsc::Sender<News>, trouble: Arc<Mutex<Option<String>>>) {
+async fn poll(mut events: EventLoop, host: String, tell: mpsc::Sender<News>, trouble: Arc<Mutex<Option<String>>>) {
     let set = |now: Option<String>| *trouble.lock().unwrap_or_else(PoisonError::into_inner) = now;
     let mut back_off = BACK_OFF.0;
     loop {
@@ -163,8 +166,9 @@ async fn poll(mut events: EventLoop, tell: mpsc::Sender<News>, trouble: Arc<Mute
                 News::Event(event)
             }
             Err(error) => {
-                set(Some(error.to_string()));
-                News::Broken(error.to_string())
+                let why = explained(&error, &host);
+                set(Some(why.clone()));
+                News::Broken(why)
             }
         };
         let broken = matches!(news, News::Broken(_));
@@ -176,6 +180,29 @@ async fn poll(mut events: EventLoop, tell: mpsc::Sender<News>, trouble: Arc<Mute
             back_off = (back_off * 2).min(BACK_OFF.1);
         }
     }
+}
+
+/// What is wrong with a connection, for a person who was not there.
+fn explained(error: &ConnectionError, host: &str) -> String {
+    use ConnectReturnCode as Code;
+    if let ConnectionError::ConnectionRefused(code) = error {
+        return match code {
+            Code::BadUserNamePassword | Code::NotAuthorized => {
+                format!("the broker {host} does not let us in: the user name or the password is wrong")
+            }
+            Code::ServiceUnavailable => format!("the broker {host} is not ready: it asks to come back later"),
+            other => format!("the broker {host} refuses us: {other:?}"),
+        };
+    }
+    if let ConnectionError::MqttState(StateError::ConnectionAborted) = error {
+        return format!("the broker {host} closed the connection");
+    }
+    let known = |cause: &(dyn std::error::Error + 'static)| {
+        let unreachable = cause.downcast_ref::<Unreachable>().map(ToString::to_string);
+        unreachable.or_else(|| explain::connection(cause.downcast_ref()?, host))
+    };
+    let said = explain::tls(error, host).or_else(|| explain::among(error, &known));
+    said.unwrap_or_else(|| format!("the connection to the broker {host} broke: {error}"))
 }
 
 #[cfg(test)]
@@ -190,5 +217,21 @@ mod tests {
         assert_eq!((secret.tls, secret.port, secret.login), (true, 8883, Some(("ana".into(), "a@b".into()))));
         let apart = Address::read("mqtt://ana:x@[::1]:2000", Some(("eva".into(), "y".into()))).expect("an address");
         assert_eq!((apart.host.as_str(), apart.port, apart.login), ("::1", 2000, Some(("eva".into(), "y".into()))));
+    }
+    #[test]
+    fn what_is_wrong_is_said_plainly() {
+        let nowhere = Unreachable::NoAddress { host: "broker".into(), why: "unknown".into() };
+        for (error, said) in [
+            (ConnectionError::ConnectionRefused(ConnectReturnCode::NotAuthorized), "the password is wrong"),
+            (ConnectionError::ConnectionRefused(ConnectReturnCode::ServiceUnavailable), "come back later"),
+            (ConnectionError::ConnectionRefused(ConnectReturnCode::BadClientId), "refuses us: BadClientId"),
+            (io::Error::from(io::ErrorKind::ConnectionRefused).into(), "nothing listens there at broker"),
+            (io::Error::other(nowhere).into(), "the name broker does not resolve"),
+            (ConnectionError::MqttState(StateError::ConnectionAborted), "the broker broker closed the connection"),
+            (ConnectionError::NetworkTimeout, "the connection to the broker broker broke: "),
+        ] {
+            let why = explained(&error, "broker");
+            assert!(why.contains(said), "{why}");
+        }
     }
 }

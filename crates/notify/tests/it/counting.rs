@@ -78,9 +78,9 @@ async fn events_are_counted_however_they_come_and_only_if_they_are_safe() {
     let recorder = Arc::new(Recorder::new(clock.clone()));
     let intake = Intake::new(fake.clone(), Arc::new(RecentEvents::default())).with_recorder(recorder.clone());
     for body in ["12345", "123"] {
-        intake.take("orders", Credentials::default(), content(body), clock.now()).await.expect("taken");
+        intake.take("orders", Credentials::default(), content(body), None, clock.now()).await.expect("taken");
     }
-    let large = intake.take("orders", Credentials::default(), content("12345678901"), clock.now()).await;
+    let large = intake.take("orders", Credentials::default(), content("12345678901"), None, clock.now()).await;
     assert_eq!(large, Err(IntakeError::TooLarge { max: 10 }));
     let event = NewEvent { method: "POST".into(), body: b"21".to_vec(), ..NewEvent::default() };
     intake.take_from_broker("sensors", event).await.expect("taken");

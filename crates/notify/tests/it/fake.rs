@@ -18,6 +18,8 @@ pub(crate) struct Fake {
     pub(crate) events: Mutex<HashMap<EventId, Event>>,
     pub(crate) own: Mutex<Vec<OwnEvent>>,
     pub(crate) accepted: Mutex<Vec<Accept>>,
+    /// Under which keys events came.
+    keys: Mutex<HashMap<String, EventId>>,
     pub(crate) dispatched: Mutex<Vec<(EventId, Vec<SubscriptionId>)>>,
     pub(crate) acts: Mutex<Vec<(SubscriptionChange, Act)>>,
     /// What every verb answers instead of doing anything.
@@ -38,6 +40,7 @@ impl Default for Fake {
             events: Mutex::default(),
             own: Mutex::default(),
             accepted: Mutex::default(),
+            keys: Mutex::default(),
             dispatched: Mutex::default(),
             acts: Mutex::default(),
             trouble: Mutex::default(),
@@ -155,8 +158,14 @@ impl Notify for Fake {
         if self.is_stale() {
             return Ok(Accepted::Stale);
         }
+        let mut keys = self.keys.lock().expect("no panic");
+        if let Some(id) = event.once.as_ref().and_then(|once| keys.get(&once.key)) {
+            return Ok(Accepted::Again(*id));
+        }
+        let id = EventId(self.next_id());
+        keys.extend(event.once.as_ref().map(|once| (once.key.clone(), id)));
         self.accepted.lock().expect("no panic").push(event);
-        Ok(Accepted::Safe(EventId(self.next_id())))
+        Ok(Accepted::Safe(id))
     }
 
     async fn own_events(&self, limit: usize) -> Result<Vec<OwnEvent>> {

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use malla_notify::signing::Secret;
 use malla_notify::{
     Admission, Credentials, EndpointOptions, Filter, Intake, IntakeError, MqttSource, NewEvent, RecentEvents, SYSTEM,
     SubscriptionSpec, SubscriptionState,
 };
-use malla_queue::{Error, UnixMs};
+use malla_queue::{Error, Once, UnixMs};
 use serde_json::json;
 
 use crate::fake::Fake;
@@ -32,11 +33,11 @@ fn door(options: EndpointOptions) -> Door {
 
 impl Door {
     async fn post(&self, event: NewEvent) -> Result<malla_queue::EventId, IntakeError> {
-        self.intake.take("orders", Credentials::default(), event, NOW).await
+        self.intake.take("orders", Credentials::default(), event, None, NOW).await
     }
 
     async fn show(&self, credentials: Credentials, body: &str) -> Result<(), IntakeError> {
-        self.intake.take("orders", credentials, content(body), NOW).await.map(|_| ())
+        self.intake.take("orders", credentials, content(body), None, NOW).await.map(|_| ())
     }
 }
 
@@ -80,7 +81,7 @@ async fn what_is_not_an_http_endpoint_is_unknown() {
     door.fake.endpoint("sensors", EndpointOptions { mqtt: Some(mqtt), ..EndpointOptions::default() });
     for name in [SYSTEM, "sensors", "nobody"] {
         assert_eq!(door.intake.admits(name).await, Err(IntakeError::Unknown), "{name}");
-        let taken = door.intake.take(name, Credentials::default(), content("{}"), NOW).await;
+        let taken = door.intake.take(name, Credentials::default(), content("{}"), None, NOW).await;
         assert_eq!(taken, Err(IntakeError::Unknown), "{name}");
     }
     assert!(door.fake.accepted.lock().expect("no panic").is_empty());
@@ -211,4 +212,21 @@ fn an_endpoint_with_a_bad_secret_or_hash_is_refused() {
     secrets.check().expect_err("no secret");
     let hash = EndpointOptions { token_sha256: Some("sesame".into()), ..EndpointOptions::default() };
     hash.check().expect_err("no hash");
+}
+
+#[tokio::test]
+async fn a_key_is_the_endpoints_and_a_repeat_counts_nowhere() {
+    let door = door(EndpointOptions::default());
+    door.fake.subscribe("orders", "shop", None, spec("https://example.org/"));
+    let once = Once { scope: String::new(), key: "k".into(), fingerprint: vec![1], keep_for: Duration::from_secs(60) };
+    let take = async |once: Option<Once>| {
+        door.intake.take("orders", Credentials::default(), content("{}"), once, NOW).await.expect("taken")
+    };
+    let first = take(Some(once.clone())).await;
+    let endpoint = door.fake.accepted.lock().expect("no panic")[0].endpoint;
+    let kept = door.fake.accepted.lock().expect("no panic")[0].once.clone().expect("the key goes to the store");
+    assert_eq!(kept, Once { scope: format!("in/{}", endpoint.0), ..once.clone() });
+    assert_eq!(take(Some(once)).await, first);
+    assert!(take(None).await > first);
+    assert_eq!(door.fake.accepted.lock().expect("no panic").len(), 2);
 }

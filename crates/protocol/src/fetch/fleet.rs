@@ -5,14 +5,21 @@ use utoipa::ToSchema;
 
 /// The version of what devices and servers say to each other. Another one is refused with the word `upgrade`.
 pub const FLEET_VERSION: u32 = 1;
+/// How secrets of devices begin.
+pub const DEVICE_SECRET: &str = "malladev";
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// (Not `Debug`: it holds a secret.)
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JoinFleet {
     /// What the device speaks: 1.
     pub version: u32,
-    /// Unique for its owner.
+    /// Unique for its owner. The name of a device that is at work is taken.
     pub name: String,
+    /// The device's own secret, by which it is known again when it comes back: `malladev` and at least 32 letters, digits,
+    /// `-` and `_`, at random. Without one it gets one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
     /// `linux x86_64`.
     #[serde(default)]
     pub system: String,

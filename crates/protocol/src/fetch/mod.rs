@@ -6,8 +6,8 @@ mod job;
 mod site;
 
 pub use fleet::{
-    BlockView, DeviceChange, DeviceView, FLEET_VERSION, GiveBack, GivenBack, ItemView, JoinFleet, Joined, LeaseBlock,
-    Measures, ResultsTaken, RunView, Tally,
+    BlockView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, GiveBack, GivenBack, ItemView, JoinFleet,
+    Joined, LeaseBlock, Measures, ResultsTaken, RunView, Tally,
 };
 pub use frame::{FRAME_HEAD_BYTES_MAX, Frame, FrameError, FrameReader, ResultHead};
 pub use job::{FetchPages, FetchQuery, FetchResult, Forgotten, JobState, JobView};

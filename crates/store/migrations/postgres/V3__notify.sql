@@ -167,6 +167,62 @@ BEGIN
     END IF;
 END $$;
 
+-- As malla_accept, each event under a key. If its key is used already, nothing is taken in: `used` says so, and its id is
+-- that of the first one, or NULL if that was another request. A key is kept if its event is, and else left as if it had not
+-- been asked for. Keys are held before lanes and in one order, so nobody waits for each other in a circle; somebody with the
+-- same key at the same time waits until we are done.
+CREATE FUNCTION malla_accept_once(
+    endpoints BIGINT[], versions BIGINT[], methods TEXT[], queries TEXT[], content_types TEXT[], topics TEXT[], header_texts TEXT[],
+    packings SMALLINT[], sizes BIGINT[], bodies BYTEA[], sub_of INTEGER[], subs BIGINT[], now_ms BIGINT, pending_max BIGINT,
+    scopes TEXT[], keys TEXT[], fingerprints BYTEA[], expiries BIGINT[],
+    OUT ids BIGINT[], OUT rouse TEXT[], OUT used BOOLEAN[]
+) LANGUAGE plpgsql AS $$
+DECLARE
+    fresh_versions BIGINT[];
+    fresh_sub_of INTEGER[];
+    fresh_subs BIGINT[];
+    one RECORD;
+    first RECORD;
+BEGIN
+    used := array_fill(false, ARRAY[cardinality(keys)]);
+    FOR one IN
+        SELECT n.* FROM unnest(scopes, keys, fingerprints, expiries) WITH ORDINALITY AS n (scope, key, fingerprint, expires_at, ord)
+        ORDER BY n.scope COLLATE "C", n.key COLLATE "C", n.ord
+    LOOP
+        INSERT INTO once (scope, key, fingerprint, answer, expires_at)
+        VALUES (one.scope, one.key, one.fingerprint, NULL, one.expires_at)
+        ON CONFLICT (scope, key) DO UPDATE
+        SET fingerprint = excluded.fingerprint, answer = NULL, expires_at = excluded.expires_at WHERE once.expires_at <= now_ms;
+        used[one.ord] := NOT FOUND;
+    END LOOP;
+    IF false = ANY (used) THEN
+        -- No endpoint has the version NULL: what is used already passes by.
+        SELECT array_agg(CASE WHEN NOT n.used THEN n.version END ORDER BY n.ord) INTO fresh_versions
+        FROM unnest(versions, used) WITH ORDINALITY AS n (version, used, ord);
+        SELECT coalesce(array_agg(n.of), '{}'), coalesce(array_agg(n.sub), '{}') INTO fresh_sub_of, fresh_subs
+        FROM unnest(sub_of, subs) AS n (of, sub) WHERE NOT used[n.of];
+        SELECT a.ids, a.rouse INTO ids, rouse
+        FROM malla_accept(endpoints, fresh_versions, methods, queries, content_types, topics, header_texts, packings, sizes, bodies,
+                          fresh_sub_of, fresh_subs, now_ms, pending_max) a;
+    END IF;
+    FOR one IN
+        SELECT n.* FROM unnest(scopes, keys, fingerprints, used, ids) WITH ORDINALITY AS n (scope, key, fingerprint, used, id, ord)
+        ORDER BY n.ord
+    LOOP
+        ids[one.ord] := one.id;
+        IF one.used THEN
+            SELECT o.fingerprint, o.answer INTO first FROM once o WHERE o.scope = one.scope AND o.key = one.key;
+            -- Not found: it came with another of the same key that was not taken in.
+            used[one.ord] := FOUND;
+            ids[one.ord] := CASE WHEN first.fingerprint = one.fingerprint THEN first.answer::bigint END;
+        ELSIF one.id IS NULL THEN
+            DELETE FROM once o WHERE o.scope = one.scope AND o.key = one.key;
+        ELSE
+            UPDATE once o SET answer = one.id::text WHERE o.scope = one.scope AND o.key = one.key;
+        END IF;
+    END LOOP;
+END $$;
+
 -- Gives events of Malla's own their notifications; one that has them already is passed over. False if the system endpoint or
 -- a subscription to it has changed since `seen_version`.
 CREATE FUNCTION malla_dispatch(

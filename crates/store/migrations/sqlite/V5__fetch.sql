@@ -66,13 +66,14 @@ CREATE TABLE page (
     -- off the shelf it is forgotten then
     kept_until INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX page_body ON page (body) WHERE body IS NOT NULL;
 CREATE INDEX page_kept ON page (kept_until);
 
 -- Each body once.
 CREATE TABLE body (
     id     INTEGER PRIMARY KEY,
     hash   BLOB    NOT NULL UNIQUE,
+    -- how many pages have it
+    pages  INTEGER NOT NULL,
     bytes  INTEGER NOT NULL,
     -- zstd
     packed BLOB    NOT NULL

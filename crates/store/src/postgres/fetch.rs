@@ -13,7 +13,7 @@ use super::{
     Postgres, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_shelf as shelf, fetch_sites as sites,
     fetch_trim, point, said, verb,
 };
-use crate::fetch_rows::ANSWERS;
+use crate::fetch_rows::{ANSWERS, DEVICES};
 
 /// Plans are made once, often while the tables are still empty, and must hold when there are millions of rows: so rows
 /// are found by their indexes, and what is given is matched with them by a hash.
@@ -112,9 +112,8 @@ impl Fetch for Postgres {
         devices::by_secret(&self.client().await?, secret_hash).await.map_err(said)
     }
 
-    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<()> {
-        verb!(self, "fetch", |client, now| devices::seen(&mut client, id, measures, now));
-        Ok(())
+    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<bool> {
+        Ok(verb!(self, "fetch", |client, now| devices::seen(&mut client, id, measures, now)))
     }
 
     async fn device_left(&self, id: DeviceId) -> Result<()> {
@@ -128,7 +127,14 @@ impl Fetch for Postgres {
     }
 
     async fn block_device(&self, scope: &Scope, id: DeviceId, blocked: bool, act: Act) -> Result<Device> {
-        Ok(verb!(self, "fetch", |client, now| devices::block(&mut client, scope, id, blocked, &act, now)))
+        let (device, rouse) =
+            verb!(self, "fetch", |client, now| devices::block(&mut client, scope, id, blocked, &act, now));
+        self.nudger.rouse(rouse);
+        Ok(device)
+    }
+
+    fn devices_changed(&self) -> Arrivals {
+        self.signals.subscribe(DEVICES)
     }
 
     async fn cache_size(&self) -> Result<CacheSize> {

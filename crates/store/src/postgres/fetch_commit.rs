@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Object, Transaction};
 use malla_fetch::{
-    Commit, DeviceId, NOT_ASKED, NewPage, PageTask, PageUrl, ROOM, Settled, Settlement, Shelf, Tally, UrlKey,
+    Commit, DeviceId, NOT_ASKED, NewPage, PageTask, PageUrl, ROOM, Renewal, Settled, Settlement, Shelf, Tally, UrlKey,
 };
 use malla_queue::{Ending, Event, LaneKey, LeaseToken, Result, UnixMs};
 
@@ -73,7 +73,7 @@ type PageOf<'c> = (i64, &'c PageUrl, &'c NewPage, Option<&'c Shelf>);
 #[derive(Default)]
 struct Sorted<'c> {
     pages: Vec<PageOf<'c>>,
-    unchanged: Vec<(i64, &'c PageUrl, i64, &'c Shelf, u32)>,
+    unchanged: Vec<(i64, &'c PageUrl, i64, &'c Renewal, u32)>,
     moved: Vec<(i64, PageTask)>,
 }
 
@@ -84,8 +84,8 @@ fn sort<'c>(settled: &[&'c Settled]) -> Sorted<'c> {
         match &settled.outcome {
             Settlement::Open | Settlement::Robots { .. } => {}
             Settlement::Page { url, page, shelf } => sorted.pages.push((task, url, page, shelf.as_ref())),
-            Settlement::Unchanged { url, base, shelf, hops } => {
-                sorted.unchanged.push((task, url, base.0.0, shelf, *hops));
+            Settlement::Unchanged { url, base, renewal, hops } => {
+                sorted.unchanged.push((task, url, base.0.0, renewal, *hops));
             }
             Settlement::Moved { to } => sorted.moved.push((task, to.clone())),
         }
@@ -114,8 +114,8 @@ async fn settle(
             shelving.put(url.key(), *added, page, shelf);
         }
     }
-    for (_, url, base, shelf, _) in &unchanged {
-        shelving.freshen(url.key(), *base, shelf);
+    for (_, url, base, renewal, _) in &unchanged {
+        shelving.freshen(url.key(), *base, renewal);
     }
     let shelved = shelving.write(tx, now).await?;
     let freshened: HashSet<&UrlKey> = shelved.freshened.iter().collect();

@@ -4,21 +4,21 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use deadpool_postgres::{GenericClient, Object, Transaction};
-use malla_fetch::{CacheSize, NewPage, Shelf, UrlKey};
+use malla_fetch::{CacheSize, NewPage, Renewal, Shelf, UrlKey};
 use malla_queue::{Act, UnixMs};
 
 use super::fetch::begin;
-use super::fetch_pages::{Added, keep_pages};
+use super::fetch_pages::Added;
 use super::perform::{first_answer, settle};
 use super::pool::Broken;
 use super::sql;
-use crate::fetch_rows::plain;
+use crate::fetch_rows::{PAGES_KEPT_MS, from_json, plain, to_json};
 
 /// What a transaction does to the shelf, by URL.
 #[derive(Default)]
 pub(super) struct Shelving<'c> {
     puts: BTreeMap<UrlKey, (Added, &'c NewPage, &'c Shelf)>,
-    freshens: BTreeMap<UrlKey, (i64, &'c Shelf)>,
+    freshens: BTreeMap<UrlKey, (i64, &'c Renewal)>,
 }
 
 /// What became of it.
@@ -37,8 +37,8 @@ impl<'c> Shelving<'c> {
         self.puts.insert(key, (page, new, shelf));
     }
 
-    pub(super) fn freshen(&mut self, key: UrlKey, page: i64, shelf: &'c Shelf) {
-        self.freshens.insert(key, (page, shelf));
+    pub(super) fn freshen(&mut self, key: UrlKey, page: i64, renewal: &'c Renewal) {
+        self.freshens.insert(key, (page, renewal));
     }
 
     pub(super) async fn write(&self, tx: &Transaction<'_>, now: UnixMs) -> Result<Reshelved, Broken> {
@@ -60,9 +60,9 @@ impl<'c> Shelving<'c> {
             done.changed.extend(was.filter(|(.., body)| *body != page.body).map(|_| *key));
         }
         self.write_puts(tx, now).await?;
-        let there = |(key, (page, _)): &(&UrlKey, &(i64, &Shelf))| old.get(*key).is_some_and(|(old, ..)| old == page);
-        done.freshened = self.freshens.iter().filter(there).map(|(key, _)| *key).collect();
-        self.write_freshens(tx, &done.freshened, now).await?;
+        let there = |(key, (page, _)): &(&UrlKey, &(i64, &Renewal))| old.get(*key).is_some_and(|(old, ..)| old == page);
+        let found = self.freshens.iter().filter(there).map(|(key, (page, renewal))| (*page, (*key, *renewal)));
+        done.freshened = write_freshens(tx, found.collect(), now).await?;
         Ok(done)
     }
 
@@ -79,20 +79,37 @@ impl<'c> Shelving<'c> {
         tx.execute(&statement, &[&keys, &pages, &fresh, &etags, &dates, &bytes, &now.0]).await?;
         Ok(())
     }
+}
 
-    async fn write_freshens(&self, tx: &Transaction<'_>, of: &[UrlKey], now: UnixMs) -> Result<(), Broken> {
-        if of.is_empty() {
-            return Ok(());
-        }
-        let found: Vec<&(i64, &Shelf)> = of.iter().filter_map(|key| self.freshens.get(key)).collect();
-        let keys: Vec<&[u8]> = of.iter().map(|key| &key.0[..]).collect();
-        let fresh: Vec<i64> = found.iter().map(|(_, shelf)| shelf.fresh_until.0).collect();
-        let (etags, dates) = validators(found.iter().map(|(_, shelf)| *shelf));
-        let statement = tx.prepare_cached(sql!("fetch/freshen")).await?;
-        tx.execute(&statement, &[&keys, &fresh, &etags, &dates, &now.0]).await?;
-        let pages: Vec<i64> = found.iter().map(|(page, _)| *page).collect();
-        keep_pages(tx, &pages, now).await.map(drop)
+/// What the sites of these pages said counts from now on. Returns the URLs of those that are there.
+async fn write_freshens(
+    tx: &Transaction<'_>,
+    found: BTreeMap<i64, (UrlKey, &Renewal)>,
+    now: UnixMs,
+) -> Result<Vec<UrlKey>, Broken> {
+    if found.is_empty() {
+        return Ok(Vec::new());
     }
+    let pages: Vec<i64> = found.keys().copied().collect();
+    let rows = tx.query(&tx.prepare_cached(sql!("fetch/page_headers")).await?, &[&pages]).await?;
+    let (mut pages, mut headers, mut urls, mut shelves) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for row in &rows {
+        let page: i64 = row.get(0);
+        let Some((key, renewal)) = found.get(&page) else { continue };
+        let (merged, shelf) = renewal.of(&from_json::<Vec<(String, String)>>(row.get(1))?);
+        pages.push(page);
+        headers.push(to_json(&merged));
+        urls.push(*key);
+        shelves.push(shelf);
+    }
+    let keys: Vec<&[u8]> = urls.iter().map(|key| &key.0[..]).collect();
+    let fresh: Vec<i64> = shelves.iter().map(|shelf| shelf.fresh_until.0).collect();
+    let (etags, dates) = validators(shelves.iter());
+    let statement = tx.prepare_cached(sql!("fetch/freshen")).await?;
+    tx.execute(&statement, &[&keys, &fresh, &etags, &dates, &now.0]).await?;
+    let statement = tx.prepare_cached(sql!("fetch/renew_pages")).await?;
+    tx.execute(&statement, &[&pages, &headers, &(now.0 + PAGES_KEPT_MS)]).await?;
+    Ok(urls)
 }
 
 impl Reshelved {

@@ -81,6 +81,8 @@ pub struct Postgres {
     submits: Batcher<NewTask, Submitted>,
     finishes: Batcher<(LeaseToken, Ending), Result<()>>,
     accepts: Batcher<Arc<Incoming>, Result<Accepted>>,
+    /// Those with an idempotency key: keys are held one by one, and the others shall not wait for that.
+    keyed_accepts: Batcher<Arc<Incoming>, Result<Accepted>>,
     pruner: Pruner,
     clock: Arc<dyn Clock>,
     limits: Limits,
@@ -108,11 +110,13 @@ impl Postgres {
             let (pool, clock, nudger) = (pool.clone(), clock.clone(), nudger.clone());
             Batcher::start(move |endings| finish_batch(pool.clone(), clock.clone(), nudger.clone(), endings))
         };
-        let accepts = {
+        let accepting = || {
             let (pool, clock, nudger, limit) = (pool.clone(), clock.clone(), nudger.clone(), limits.pending_max);
             Batcher::start(move |events| accept_batch(pool.clone(), clock.clone(), nudger.clone(), limit, events))
         };
-        Arc::new(Self { pool, signals, nudger, submits, finishes, accepts, pruner: Pruner::default(), clock, limits })
+        let (accepts, keyed_accepts) = (accepting(), accepting());
+        let pruner = Pruner::default();
+        Arc::new(Self { pool, signals, nudger, submits, finishes, accepts, keyed_accepts, pruner, clock, limits })
     }
 
     /// Keeps `clock` in step with the server's, so that all nodes agree on when a lease ends.

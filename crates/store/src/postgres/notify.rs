@@ -172,7 +172,8 @@ impl Notify for Postgres {
 
     async fn accept(&self, event: Accept) -> Result<Accepted> {
         let incoming = Arc::new(Incoming::pack(event).await?);
-        let mut answers = self.accepts.call(vec![incoming]).await?;
+        let way = if incoming.once.is_some() { &self.keyed_accepts } else { &self.accepts };
+        let mut answers = way.call(vec![incoming]).await?;
         answers.pop().unwrap_or_else(|| Err(Error::Internal("the server did not answer for an event".into())))
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Object, Pool};
 use malla_notify::{Accepted, OwnEvent, SubscriptionId};
-use malla_queue::{Clock, Error, EventId, GroupId, Result, UnixMs};
+use malla_queue::{Clock, Error, EventId, GroupId, Once, Result, UnixMs};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::act::Roused;
 use super::pool::{Broken, connection, with_retries};
@@ -30,13 +32,13 @@ pub(super) async fn accept_batch(
         let (some, others) = rest.split_at(fitting(rest));
         rest = others;
         match accept(&pool, &clock, &nudger, pending_max, some).await {
-            Ok(accepted) => answers.extend(accepted.into_iter().map(Ok)),
+            Ok(accepted) => answers.extend(accepted),
             Err(error @ Error::Unavailable(_)) => answers.extend(some.iter().map(|_| Err(error.clone()))),
             // One of them was refused: each for itself, so that only that one hears of it.
             Err(_) => {
                 for one in some {
                     let accepted = accept(&pool, &clock, &nudger, pending_max, std::slice::from_ref(one)).await;
-                    answers.push(accepted.and_then(|mut all| all.pop().ok_or_else(unanswered)));
+                    answers.push(accepted.and_then(|mut all| all.pop().unwrap_or_else(|| Err(unanswered()))));
                 }
             }
         }
@@ -64,11 +66,15 @@ async fn accept(
     nudger: &Nudger,
     pending_max: u64,
     events: &[Arc<Incoming>],
-) -> Result<Vec<Accepted>> {
+) -> Result<Vec<Result<Accepted>>> {
     point("accept", "before");
     let (accepted, rouse) = with_retries(|| async {
         let client = connection(pool).await?;
-        call(&client, events, clock.now(), pending_max).await
+        let now = clock.now();
+        match Keys::of(events, now) {
+            None => call(&client, events, now, pending_max).await,
+            Some(keys) => call_once(&client, events, &keys, now, pending_max).await,
+        }
     })
     .await?;
     point("accept", "after");
@@ -76,13 +82,79 @@ async fn accept(
     Ok(accepted)
 }
 
+type Answers = Roused<Vec<Result<Accepted>>>;
+
 /// One statement, which is its own transaction.
 async fn call(
     client: &impl GenericClient,
     events: &[Arc<Incoming>],
     now: UnixMs,
     pending_max: u64,
-) -> Result<Roused<Vec<Accepted>>, Broken> {
+) -> Result<Answers, Broken> {
+    let row = ask(client, sql!("notify/accept"), events, &[], now, pending_max).await?;
+    let ids: Vec<Option<i64>> = row.get(0);
+    Ok((ids.into_iter().map(|id| Ok(answer(id))).collect(), rouse(&row)))
+}
+
+/// As [`call`], for events that all have keys.
+async fn call_once(
+    client: &impl GenericClient,
+    events: &[Arc<Incoming>],
+    keys: &Keys<'_>,
+    now: UnixMs,
+    pending_max: u64,
+) -> Result<Answers, Broken> {
+    let more: [Param<'_>; 4] = [&keys.scopes, &keys.keys, &keys.fingerprints, &keys.expiries];
+    let row = ask(client, sql!("notify/accept_once"), events, &more, now, pending_max).await?;
+    let (ids, used): (Vec<Option<i64>>, Vec<bool>) = (row.get(0), row.get(2));
+    let answers = ids.into_iter().zip(used).map(|(id, used)| match (used, id) {
+        (false, id) => Ok(answer(id)),
+        (true, Some(id)) => Ok(Accepted::Again(EventId(id))),
+        (true, None) => Err(Error::KeyReused),
+    });
+    Ok((answers.collect(), rouse(&row)))
+}
+
+fn answer(id: Option<i64>) -> Accepted {
+    id.map_or(Accepted::Stale, |id| Accepted::Safe(EventId(id)))
+}
+
+fn rouse(row: &Row) -> Vec<String> {
+    row.get::<_, Option<Vec<String>>>(1).unwrap_or_default()
+}
+
+/// The keys of events as the columns that the server takes.
+struct Keys<'e> {
+    scopes: Vec<&'e str>,
+    keys: Vec<&'e str>,
+    fingerprints: Vec<&'e [u8]>,
+    expiries: Vec<i64>,
+}
+
+impl<'e> Keys<'e> {
+    /// `None` if they have none: events with and without do not travel together.
+    fn of(events: &'e [Arc<Incoming>], now: UnixMs) -> Option<Self> {
+        let all: Vec<&Once> = events.iter().map(|event| event.once.as_ref()).collect::<Option<_>>()?;
+        Some(Self {
+            scopes: all.iter().map(|once| once.scope.as_str()).collect(),
+            keys: all.iter().map(|once| once.key.as_str()).collect(),
+            fingerprints: all.iter().map(|once| once.fingerprint.as_slice()).collect(),
+            expiries: all.iter().map(|once| now.plus(once.keep_for).0).collect(),
+        })
+    }
+}
+
+type Param<'p> = &'p (dyn ToSql + Sync);
+
+/// Asks with the columns of the events, and `more` after them.
+async fn ask(
+    client: &impl GenericClient,
+    statement: &str,
+    events: &[Arc<Incoming>],
+    more: &[Param<'_>],
+    now: UnixMs,
+    pending_max: u64,
+) -> Result<Row, Broken> {
     fn text(events: &[Arc<Incoming>], of: fn(&Incoming) -> Option<&str>) -> Vec<Option<&str>> {
         events.iter().map(|event| of(event)).collect()
     }
@@ -92,38 +164,31 @@ async fn call(
     let to = events.iter().zip(1i32..).flat_map(|(event, of)| event.to.iter().map(move |sub| (of, sub.0)));
     let (sub_of, subs): (Vec<i32>, Vec<i64>) = to.unzip();
     let limit = i64::try_from(pending_max).unwrap_or(i64::MAX);
-    let statement = client.prepare_cached(sql!("notify/accept")).await?;
-    let row = client
-        .query_one(
-            &statement,
-            &[
-                &number(|event| event.endpoint),
-                &number(|event| event.version),
-                &text(events, |event| Some(&event.method)),
-                &text(events, |event| event.query.as_deref()),
-                &text(events, |event| event.content_type.as_deref()),
-                &text(events, |event| event.topic.as_deref()),
-                &text(events, |event| event.headers.as_deref()),
-                &packings,
-                &number(|event| event.bytes),
-                &bodies,
-                &sub_of,
-                &subs,
-                &now.0,
-                &limit,
-            ],
-        )
-        .await
-        .map_err(|error| full(&error, Some(pending_max)).map_or_else(|| error.into(), Broken::Said))?;
-    let ids: Vec<Option<i64>> = row.get(0);
-    let answer = |id: Option<i64>| id.map_or(Accepted::Stale, |id| Accepted::Safe(EventId(id)));
-    Ok((ids.into_iter().map(answer).collect(), row.get::<_, Option<Vec<String>>>(1).unwrap_or_default()))
+    let columns: [Param<'_>; 14] = [
+        &number(|event| event.endpoint),
+        &number(|event| event.version),
+        &text(events, |event| Some(&event.method)),
+        &text(events, |event| event.query.as_deref()),
+        &text(events, |event| event.content_type.as_deref()),
+        &text(events, |event| event.topic.as_deref()),
+        &text(events, |event| event.headers.as_deref()),
+        &packings,
+        &number(|event| event.bytes),
+        &bodies,
+        &sub_of,
+        &subs,
+        &now.0,
+        &limit,
+    ];
+    let statement = client.prepare_cached(statement).await?;
+    let asked = client.query_one(&statement, &[&columns[..], more].concat()).await;
+    asked.map_err(|error| full(&error, Some(pending_max)).map_or_else(|| error.into(), Broken::Said))
 }
 
 pub(super) async fn own_events(client: &impl GenericClient, limit: usize) -> Result<Vec<OwnEvent>, Broken> {
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = client.query(&client.prepare_cached(sql!("notify/own_events")).await?, &[&most]).await?;
-    let own = |row: &tokio_postgres::Row| {
+    let own = |row: &Row| {
         Ok(OwnEvent {
             id: EventId(row.get(0)),
             kind: row.get(1),

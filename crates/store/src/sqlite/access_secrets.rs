@@ -14,7 +14,7 @@ use crate::listing::Builder;
 
 /// The secret is with the caller only, so a repeat under the same key cannot be answered.
 pub(super) fn create_token(tx: &mut Tx<'_>, new: &NewToken, act: &Act) -> Result<Token> {
-    if tx.first_answer(act)?.is_some() {
+    if tx.first_answer(act.once.as_ref())?.is_some() {
         return Err(Error::ShownOnce);
     }
     if find_token(tx.conn, &new.name)?.is_some() {
@@ -25,7 +25,7 @@ pub(super) fn create_token(tx: &mut Tx<'_>, new: &NewToken, act: &Act) -> Result
     let row = (&new.name, new.hash.0, new.role.name(), owner.map(|id| id.0), &act.actor, tx.now.0, expires_at);
     tx.run(sql!("access/add_token"), row)?;
     tx.audit(&Act { group: owner, ..act.clone() })?;
-    tx.keep_answer(act, None)?;
+    tx.keep_answer(act.once.as_ref(), None)?;
     let (token, _) = find_token(tx.conn, &new.name)?.ok_or_else(|| Error::Internal("the token vanished".into()))?;
     Ok(token)
 }

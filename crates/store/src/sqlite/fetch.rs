@@ -12,7 +12,7 @@ use super::{
     Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_sites as sites,
     fetch_trim,
 };
-use crate::fetch_rows::ANSWERS;
+use crate::fetch_rows::{ANSWERS, DEVICES};
 
 #[async_trait]
 impl Fetch for Sqlite {
@@ -99,7 +99,7 @@ impl Fetch for Sqlite {
         self.read(move |conn| devices::by_secret(conn, &hash)).await
     }
 
-    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<()> {
+    async fn device_seen(&self, id: DeviceId, measures: Measures) -> Result<bool> {
         self.write("fetch", Process, move |tx| devices::seen(tx, id, measures)).await
     }
 
@@ -115,6 +115,10 @@ impl Fetch for Sqlite {
     async fn block_device(&self, scope: &Scope, id: DeviceId, blocked: bool, act: Act) -> Result<Device> {
         let scope = scope.clone();
         self.write("fetch", Power, move |tx| devices::block(tx, &scope, id, blocked, &act)).await
+    }
+
+    fn devices_changed(&self) -> Arrivals {
+        self.signals.subscribe(DEVICES)
     }
 
     async fn cache_size(&self) -> Result<CacheSize> {

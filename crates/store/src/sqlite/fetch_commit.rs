@@ -7,12 +7,12 @@ use malla_queue::{Event, GroupId, LaneSettings, Result, TaskId};
 use rusqlite::Connection;
 
 use super::fetch_jobs as jobs;
-use super::fetch_pages::{add_page, keep_page, shelve, validators};
+use super::fetch_pages::{Growth, add_page, renew, resize, shelve};
 use super::finish::end;
 use super::submit::{add_events, submit_one};
 use super::tx::Tx;
 use super::{lanes, many, sql};
-use crate::fetch_paces::{LanePace, Lesson, Pace, lessons};
+use crate::fetch_paces::{LanePace, Lesson, Pace, beside_the_lane, lessons};
 use crate::fetch_rows::{JobRow, changed_event, counted, from_json, orphaned, pack_robots, site_state, to_json};
 use crate::taken::Taken;
 
@@ -34,10 +34,11 @@ pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>
     Ok(commit.settled.iter().zip(taken).map(|(settled, taken)| taken.answer(settled.token.task)).collect())
 }
 
-/// The jobs that got answers in this transaction, each read and written once.
+/// The jobs that got answers in this transaction and the size of the shelf, each read and written once.
 #[derive(Default)]
 struct Told {
     jobs: BTreeMap<i64, Option<JobRow>>,
+    shelf: Growth,
 }
 
 impl Told {
@@ -49,6 +50,7 @@ impl Told {
     }
 
     fn write(self, tx: &Tx<'_>) -> Result<()> {
+        resize(tx, self.shelf)?;
         self.jobs.into_values().flatten().try_for_each(|job| jobs::write(tx, &job))
     }
 }
@@ -58,13 +60,10 @@ fn settle(tx: &mut Tx<'_>, settled: &Settled, lanes: LaneSettings, told: &mut To
     match &settled.outcome {
         Settlement::Open | Settlement::Robots { .. } => Ok(()),
         Settlement::Page { url, page, shelf } => put(tx, task, url, page, shelf.as_ref(), told),
-        Settlement::Unchanged { url, base, shelf, hops } => {
-            let [etag, last_modified] = validators(shelf);
-            let row = (url.key().0, base.0.0, shelf.fresh_until.0, etag, last_modified, tx.now.0);
-            if tx.run(sql!("fetch/freshen"), row)? == 0 {
+        Settlement::Unchanged { url, base, renewal, hops } => {
+            if !renew(tx, url.key(), base.0.0, renewal)? {
                 return go_on(tx, task, &PageTask { hops: *hops, ..PageTask::new(url.clone()) }, lanes);
             }
-            keep_page(tx, base.0.0)?;
             tell(tx, task, base.0.0, 200, true, told).map(drop)
         }
         Settlement::Moved { to } => go_on(tx, task, to, lanes),
@@ -80,12 +79,13 @@ fn put(
     shelf: Option<&Shelf>,
     told: &mut Told,
 ) -> Result<()> {
-    let page = add_page(tx, new, Some(url.key()))?;
+    let key = url.key();
+    let page = add_page(tx, new, Some(key))?;
     let changed = match shelf {
-        Some(shelf) => shelve(tx, url.key(), page, new, shelf)?,
+        Some(shelf) => shelve(tx, key, page, new, shelf, &mut told.shelf)?,
         None => false,
     };
-    let groups = tell(tx, task, page, new.status, false, told)?;
+    let groups = tell(tx, task, page.id, new.status, false, told)?;
     if changed {
         let events: Vec<Event> = groups.into_iter().map(|group| changed_event(url, new, group)).collect();
         add_events(tx, task, &events)?;
@@ -134,6 +134,13 @@ fn go_on(tx: &mut Tx<'_>, task: TaskId, to: &PageTask, lanes: LaneSettings) -> R
 fn learn(tx: &mut Tx<'_>, site: &Site, lessons: &[Lesson<'_>]) -> Result<()> {
     let key = site.lane();
     let text: Option<String> = tx.one(sql!("fetch/site_state"), (key.as_str(),), |row| row.get(0))?;
+    let state = site_state(text.as_deref())?;
+    if let Some(learnt) = beside_the_lane(state, lessons, tx.now) {
+        if learnt != state || text.is_none() {
+            tx.run(sql!("fetch/write_state"), (key.as_str(), to_json(&learnt)))?;
+        }
+        return Ok(());
+    }
     let found = lanes::find(tx, &key)?;
     let lane = found.as_ref().map(|found| LanePace {
         id: found.id,
@@ -141,7 +148,7 @@ fn learn(tx: &mut Tx<'_>, site: &Site, lessons: &[Lesson<'_>]) -> Result<()> {
         least_gap_ms: found.least_gap_ms,
         next_start_at: found.state.next_start_at,
     });
-    let mut pace = Pace::new(site_state(text.as_deref())?, lane);
+    let mut pace = Pace::new(state, lane);
     pace.learn(lessons, tx.now);
     tx.run(sql!("fetch/write_state"), (key.as_str(), to_json(&pace.state)))?;
     if let Some(robots) = pace.robots {
@@ -177,7 +184,7 @@ pub(super) fn answer_orphans(tx: &mut Tx<'_>, orphans: &[TaskId]) -> Result<u64>
     for task in orphans {
         let Some(url) = tx.one(sql!("fetch/first_orphan"), (task.0,), |row| row.get(0))? else { continue };
         let page = add_page(tx, &orphaned(url, tx.now), None)?;
-        tell(tx, *task, page, malla_fetch::NOT_ASKED, false, &mut told)?;
+        tell(tx, *task, page.id, malla_fetch::NOT_ASKED, false, &mut told)?;
         answered += 1;
     }
     told.write(tx)?;

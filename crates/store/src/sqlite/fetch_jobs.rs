@@ -62,6 +62,10 @@ fn shelved(tx: &Tx<'_>, new: &NewJob) -> Result<HashMap<UrlKey, Shelved>> {
 fn there_is_room(tx: &Tx<'_>, new: &NewJob, tasks: &[NewTask]) -> Result<()> {
     let written: i64 = tx.one(sql!("fetch/waiting"), (), |row| row.get(0))?.unwrap_or(0);
     let waiting = written + tx.unwritten_of(malla_fetch::PAGE, Code::Open);
+    if Plan::check_room(new, waiting, tasks.len()).is_ok() {
+        return Ok(());
+    }
+    // Perhaps without those that somebody waits for already.
     let mut more = 0;
     for task in tasks {
         let found: Option<i64> =
@@ -77,7 +81,7 @@ fn answer_at_once(tx: &mut Tx<'_>, job: &mut JobRow, at_once: &AtOnce<'_>) -> Re
         AtOnce::Refused { url, why } => {
             let page = NewPage::not_asked(url.to_owned(), why.clone(), tx.now);
             let page = add_page(tx, &page, None)?;
-            answer(tx, job, &plain(url), page, malla_fetch::NOT_ASKED, false)
+            answer(tx, job, &plain(url), page.id, malla_fetch::NOT_ASKED, false)
         }
     }
 }

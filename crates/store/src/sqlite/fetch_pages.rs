@@ -2,16 +2,23 @@
 
 use std::borrow::Cow;
 
-use malla_fetch::{CacheSize, CheckedBody, NewPage, Shelf, UrlKey};
-use malla_queue::{Act, Result};
+use malla_fetch::{CacheSize, CheckedBody, NewPage, Renewal, Shelf, UrlKey};
+use malla_queue::{Act, Error, Result};
 use rusqlite::Connection;
 
 use super::tx::Tx;
 use super::{many, sql};
-use crate::fetch_rows::{PAGES_KEPT_MS, plain, to_json};
+use crate::fetch_rows::{PAGES_KEPT_MS, from_json, plain, to_json};
+
+/// A page that was written.
+#[derive(Clone, Copy)]
+pub(super) struct Added {
+    pub(super) id: i64,
+    body: Option<i64>,
+}
 
 /// Writes a page. `key` is its URL's; a page without one never comes onto the shelf.
-pub(super) fn add_page(tx: &mut Tx<'_>, page: &NewPage, key: Option<UrlKey>) -> Result<i64> {
+pub(super) fn add_page(tx: &mut Tx<'_>, page: &NewPage, key: Option<UrlKey>) -> Result<Added> {
     let id = tx.next_id();
     let body = page.body.as_ref().map(|body| add_body(tx, body)).transpose()?;
     let bytes = page.body.as_ref().map_or(0, |body| i64::try_from(body.bytes).unwrap_or(i64::MAX));
@@ -32,7 +39,7 @@ pub(super) fn add_page(tx: &mut Tx<'_>, page: &NewPage, key: Option<UrlKey>) -> 
         tx.now.0 + PAGES_KEPT_MS,
     );
     tx.run(sql!("fetch/add_page"), row)?;
-    Ok(id)
+    Ok(Added { id, body })
 }
 
 /// A page that is an answer again is kept for longer.
@@ -42,33 +49,65 @@ pub(super) fn keep_page(tx: &Tx<'_>, page: i64) -> Result<()> {
 }
 
 fn add_body(tx: &Tx<'_>, body: &CheckedBody) -> Result<i64> {
-    if let Some(id) = tx.one(sql!("fetch/find_body"), (body.hash.0,), |row| row.get(0))? {
-        return Ok(id);
-    }
     let bytes = i64::try_from(body.bytes).unwrap_or(i64::MAX);
-    tx.run(sql!("fetch/add_body"), (body.hash.0, bytes, &body.packed[..]))?;
-    Ok(tx.conn.last_insert_rowid())
+    if tx.run(sql!("fetch/add_body"), (body.hash.0, bytes, &body.packed[..]))? == 1 {
+        return Ok(tx.conn.last_insert_rowid());
+    }
+    let shared = tx.one(sql!("fetch/share_body"), (body.hash.0,), |row| row.get(0))?;
+    shared.ok_or_else(|| Error::Internal("a body is there and is not".into()))
+}
+
+/// By how much the shelf has grown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Growth {
+    entries: i64,
+    bytes: i64,
 }
 
 /// Puts a page onto the shelf. Returns whether another page of the URL lay there with another body.
-pub(super) fn shelve(tx: &Tx<'_>, key: UrlKey, page: i64, new: &NewPage, shelf: &Shelf) -> Result<bool> {
-    let old: Option<(i64, Option<i64>)> =
-        tx.one(sql!("fetch/shelved_body"), (key.0,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+pub(super) fn shelve(
+    tx: &Tx<'_>,
+    key: UrlKey,
+    page: Added,
+    new: &NewPage,
+    shelf: &Shelf,
+    growth: &mut Growth,
+) -> Result<bool> {
     let bytes = new.body.as_ref().map_or(0, |body| i64::try_from(body.packed.len()).unwrap_or(i64::MAX));
     let [etag, last_modified] = validators(shelf);
-    let row = (key.0, page, shelf.fresh_until.0, etag, last_modified, tx.now.0, bytes);
-    tx.run(sql!("fetch/put_on_shelf"), row)?;
-    let (entries, more) = old.as_ref().map_or((1, bytes), |(was, _)| (0, bytes - was));
-    tx.run(sql!("fetch/resize_shelf"), (entries, more))?;
-    let body: Option<i64> = match &new.body {
-        Some(body) => tx.one(sql!("fetch/find_body"), (body.hash.0,), |row| row.get(0))?,
-        None => None,
-    };
-    Ok(old.is_some_and(|(_, was)| was != body))
+    let row = || (key.0, page.id, shelf.fresh_until.0, &etag, &last_modified, tx.now.0, bytes);
+    if tx.run(sql!("fetch/add_to_shelf"), row())? == 1 {
+        growth.entries += 1;
+        growth.bytes += bytes;
+        return Ok(false);
+    }
+    let old: Option<(i64, Option<i64>)> =
+        tx.one(sql!("fetch/shelved_body"), (key.0,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    tx.run(sql!("fetch/renew_on_shelf"), row())?;
+    growth.bytes += bytes - old.map_or(0, |(was, _)| was);
+    Ok(old.is_some_and(|(_, was)| was != page.body))
+}
+
+pub(super) fn resize(tx: &Tx<'_>, by: Growth) -> Result<()> {
+    if by != Growth::default() {
+        tx.run(sql!("fetch/resize_shelf"), (by.entries, by.bytes))?;
+    }
+    Ok(())
+}
+
+/// The page has not changed: what its site said with that counts from now on. Returns whether it lies on the shelf.
+pub(super) fn renew(tx: &Tx<'_>, key: UrlKey, page: i64, renewal: &Renewal) -> Result<bool> {
+    let headers: Option<String> = tx.one(sql!("fetch/shelved_headers"), (key.0, page), |row| row.get(0))?;
+    let Some(headers) = headers else { return Ok(false) };
+    let (headers, shelf) = renewal.of(&from_json::<Vec<(String, String)>>(&headers)?);
+    let [etag, last_modified] = validators(&shelf);
+    tx.run(sql!("fetch/freshen"), (key.0, shelf.fresh_until.0, etag, last_modified, tx.now.0))?;
+    tx.run(sql!("fetch/renew_page"), (page, to_json(&headers), tx.now.0 + PAGES_KEPT_MS))?;
+    Ok(true)
 }
 
 /// How to ask for the page again, as the store has it.
-pub(super) fn validators(shelf: &Shelf) -> [Option<Cow<'_, str>>; 2] {
+fn validators(shelf: &Shelf) -> [Option<Cow<'_, str>>; 2] {
     [&shelf.validators.etag, &shelf.validators.last_modified].map(|text| text.as_deref().map(plain))
 }
 
@@ -77,7 +116,7 @@ pub(super) fn unshelve(tx: &Tx<'_>, key: UrlKey) -> Result<bool> {
     let Some(bytes) = tx.one(sql!("fetch/drop_from_shelf"), (key.0,), |row| row.get::<_, i64>(0))? else {
         return Ok(false);
     };
-    tx.run(sql!("fetch/resize_shelf"), (-1, -bytes))?;
+    resize(tx, Growth { entries: -1, bytes: -bytes })?;
     Ok(true)
 }
 

@@ -79,6 +79,7 @@ fn trim_pages_round(tx: &Tx<'_>, keep: &Keep) -> Result<(usize, u64)> {
         }
         gone += tx.run(sql!("fetch/drop_page"), (page,))? as u64;
         if let Some(body) = body {
+            tx.run(sql!("fetch/leave_body"), (body,))?;
             tx.run(sql!("fetch/drop_body"), (body,))?;
         }
     }

@@ -265,7 +265,7 @@ impl Queue for Sqlite {
         self.read(move |conn| {
             in_one_view(conn, |conn| {
                 let mut findings = Vec::new();
-                for question in verifying::QUESTIONS {
+                for question in verifying::QUESTIONS.iter().chain(&[sql!("verify/body_pages")]) {
                     // The view is that of the first question: a time from before it would be older than what is seen.
                     let question = question.replace("{now}", &clock.now().0.to_string());
                     let found = many(conn, &question, (), |row| row.get::<_, String>(0))?;

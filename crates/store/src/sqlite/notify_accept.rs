@@ -1,7 +1,7 @@
 //! Taking events in, with their notifications.
 
 use malla_notify::{Accepted, OwnEvent, ROOM, SubscriptionId};
-use malla_queue::{Error, EventId, GroupId, Priority, Result, TaskId};
+use malla_queue::{Error, EventId, GroupId, Once, Priority, Result, TaskId};
 use rusqlite::Connection;
 
 use super::routes::{Receiver, receiver, source};
@@ -13,6 +13,9 @@ use crate::notify_rows::SYSTEM_ID;
 use crate::packing::{Incoming, unpack};
 
 pub(super) fn accept(tx: &mut Tx<'_>, incoming: &Incoming, pending_max: u64) -> Result<Accepted> {
+    if let Some(id) = first_under(tx, incoming.once.as_ref())? {
+        return Ok(Accepted::Again(id));
+    }
     let found = source(tx, incoming.endpoint)?.filter(|found| found.version == incoming.version);
     let Some(found) = found else { return Ok(Accepted::Stale) };
     let Some(receivers) = receivers(tx, &incoming.to)? else { return Ok(Accepted::Stale) };
@@ -33,7 +36,15 @@ pub(super) fn accept(tx: &mut Tx<'_>, incoming: &Incoming, pending_max: u64) -> 
     );
     tx.run(sql!("notify/add_event"), row)?;
     receivers.iter().try_for_each(|receiver| add_notification(tx, EventId(id), receiver))?;
+    tx.keep_answer(incoming.once.as_ref(), Some(&id.to_string()))?;
     Ok(Accepted::Safe(EventId(id)))
+}
+
+/// The event that was taken in under this key before.
+fn first_under(tx: &Tx<'_>, once: Option<&Once>) -> Result<Option<EventId>> {
+    let Some(answer) = tx.first_answer(once)? else { return Ok(None) };
+    let id = answer.and_then(|id| id.parse().ok()).ok_or_else(|| Error::Internal("a key has no event".into()))?;
+    Ok(Some(EventId(id)))
 }
 
 /// `None` if one of them is gone.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use malla_queue::{Act, Error, GroupId, LaneId, Result, TaskId, UnixMs};
+use malla_queue::{Act, Error, GroupId, LaneId, Once, Result, TaskId, UnixMs};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Params, Row};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -271,20 +271,20 @@ impl<'c> Tx<'c> {
         act: &Act,
         verb: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        if let Some(answer) = self.first_answer(act)? {
+        if let Some(answer) = self.first_answer(act.once.as_ref())? {
             let answer = answer.ok_or(Error::ShownOnce)?;
             return serde_json::from_str(&answer).map_err(|error| Error::Internal(error.to_string()));
         }
         let answer = verb(self)?;
         self.audit(act)?;
         let text = serde_json::to_string(&answer).map_err(|error| Error::Internal(error.to_string()))?;
-        self.keep_answer(act, Some(&text))?;
+        self.keep_answer(act.once.as_ref(), Some(&text))?;
         Ok(answer)
     }
 
-    /// The stored answer under the act's key: `Some(None)` if it was one that is not kept.
-    pub(super) fn first_answer(&self, act: &Act) -> Result<Option<Option<String>>> {
-        let Some(once) = &act.once else { return Ok(None) };
+    /// The stored answer under this key: `Some(None)` if it was one that is not kept.
+    pub(super) fn first_answer(&self, once: Option<&Once>) -> Result<Option<Option<String>>> {
+        let Some(once) = once else { return Ok(None) };
         let found = self.one(sql!("once/find"), (&once.scope, &once.key, self.now.0), |row| {
             Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<String>>(1)?))
         })?;
@@ -295,8 +295,8 @@ impl<'c> Tx<'c> {
         }
     }
 
-    pub(super) fn keep_answer(&self, act: &Act, answer: Option<&str>) -> Result<()> {
-        if let Some(once) = &act.once {
+    pub(super) fn keep_answer(&self, once: Option<&Once>, answer: Option<&str>) -> Result<()> {
+        if let Some(once) = once {
             let expires_at = self.now.plus(once.keep_for).0;
             self.run(sql!("once/add"), (&once.scope, &once.key, &once.fingerprint, answer, expires_at))?;
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use malla_fetch::{
     About, Answered, CheckedBody, Commit, Device, DeviceId, Job, JobId, NewDevice, NewJob, NewPage, PackedBody, Page,
-    PageTask, PageUrl, ROOM, Seen, Settled, Settlement, Shelf, Tally, Validators, Wanted, unpack,
+    PageTask, PageUrl, ROOM, Renewal, Seen, Settled, Settlement, Shelf, Tally, Validators, Wanted, unpack,
 };
 use malla_queue::{
     Clock as _, GroupId, Holder, LaneSettings, LeaseRequest, Leased, Outcome, Result, Room, Scope, UnixMs, Verdict,
@@ -64,6 +64,12 @@ pub(crate) fn new_device(owner: &str, name: &str) -> NewDevice {
 pub(crate) fn shelf(now: UnixMs) -> Shelf {
     let validators = Validators { etag: Some("\"1\"".into()), last_modified: None };
     Shelf { fresh_until: now.plus(FRESH), validators }
+}
+
+/// The word of a site that a page has not changed: with these headers, fresh for `FRESH` if they say nothing.
+pub(crate) fn renewal(now: UnixMs, headers: &[(&str, &str)]) -> Renewal {
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Renewal { headers, at: now, took_ms: 0, unsaid: FRESH }
 }
 
 impl House {

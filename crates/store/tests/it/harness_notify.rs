@@ -1,10 +1,12 @@
 //! Endpoints, subscriptions and events for tests.
 
+use std::time::Duration;
+
 use malla_notify::{
-    Accept, Accepted, Endpoint, EndpointOptions, NewEndpoint, NewEvent, NewSubscription, Notification,
+    Accept, Accepted, Endpoint, EndpointId, EndpointOptions, NewEndpoint, NewEvent, NewSubscription, Notification,
     NotificationFilter, ROOM, Subscription, SubscriptionChange, SubscriptionSpec, SubscriptionState, Target,
 };
-use malla_queue::{EventId, GroupId, Leased, Result, Scope, TaskId};
+use malla_queue::{EventId, GroupId, Leased, Once, Result, Scope, TaskId};
 
 use crate::harness::{House, act};
 
@@ -35,6 +37,21 @@ pub(crate) fn new_event(body: impl Into<Vec<u8>>) -> NewEvent {
     NewEvent { method: "POST".into(), body: body.into(), ..NewEvent::default() }
 }
 
+/// A key for an event with this body.
+pub(crate) fn once(endpoint: EndpointId, key: &str, body: &[u8]) -> Once {
+    Once {
+        scope: format!("in/{}", endpoint.0),
+        key: key.into(),
+        fingerprint: body.to_vec(),
+        keep_for: Duration::from_secs(3600),
+    }
+}
+
+/// The same under a key.
+pub(crate) fn keyed(accept: Accept, key: &str) -> Accept {
+    Accept { once: Some(once(accept.endpoint, key, &accept.event.body)), ..accept }
+}
+
 impl House {
     pub(crate) async fn endpoint(&self, name: &str) -> Endpoint {
         self.notify.create_endpoint(new_endpoint(name), act("endpoint.create")).await.expect("makes an endpoint")
@@ -62,7 +79,7 @@ impl House {
     pub(crate) async fn addressed(&self, endpoint: &str, event: NewEvent) -> Accept {
         let route = self.notify.route(endpoint).await.expect("the store answers").expect("the endpoint is there");
         let to = route.subscriptions.iter().map(|sub| sub.id).collect();
-        Accept { endpoint: route.endpoint.id, version: route.endpoint.version, event, to }
+        Accept { endpoint: route.endpoint.id, version: route.endpoint.version, event, to, once: None }
     }
 
     pub(crate) async fn accept(&self, endpoint: &str, body: impl Into<Vec<u8>>) -> EventId {
@@ -97,6 +114,7 @@ impl House {
 pub(crate) fn safe(accepted: Result<Accepted>) -> EventId {
     match accepted.expect("the store answers") {
         Accepted::Safe(id) => id,
+        Accepted::Again(id) => panic!("the event {id} was taken in under this key"),
         Accepted::Stale => panic!("the route is stale"),
     }
 }

@@ -4,11 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use malla_notify::Accepted;
 use malla_queue::{Error, Result, Scope};
 use tokio_postgres::{Client, NoTls};
 
 use crate::harness::{House, act, fresh_database, postgres_at};
 use crate::harness_fetch::{anew, task_of};
+use crate::harness_notify::{keyed, new_event};
 
 const A: &str = "https://a.example/1";
 
@@ -83,4 +85,29 @@ async fn a_commit_whose_connection_is_lost_may_be_given_again() {
     }
     assert_eq!(house.texts(job.id).await, [(task_of(&leased).url.to_string(), "hello".into())]);
     house.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_under_one_key_at_two_nodes_is_one_event() {
+    let (url, one) = house().await;
+    let other = Arc::new(postgres_at(&url).await);
+    one.wired("a").await;
+    let accept = one.addressed("a", new_event("x")).await;
+    for round in 0..20 {
+        // Two keys, in this order here and in the other order there.
+        let keys = [format!("{round} a"), format!("{round} b")];
+        let calls = [(&one, &keys[0]), (&other, &keys[1]), (&one, &keys[1]), (&other, &keys[0])];
+        let calls = calls.map(|(node, key)| node.notify.accept(keyed(accept.clone(), key)));
+        let mut ids = Vec::new();
+        for answer in futures_util::future::join_all(calls).await {
+            match answer.unwrap() {
+                Accepted::Safe(id) => ids.push(id),
+                Accepted::Again(_) => {}
+                Accepted::Stale => panic!("nothing has changed"),
+            }
+        }
+        assert_eq!(ids.len(), 2, "{ids:?}");
+    }
+    assert_eq!(one.ids(&malla_queue::TaskFilter::all(Scope::All)).await.len(), 40);
+    one.verify().await;
 }

@@ -7,18 +7,20 @@ use std::net::SocketAddr;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, FromRequestParts, State};
-use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use axum::http::{Response, StatusCode};
 use axum::{Extension, Json};
 use futures_util::StreamExt as _;
 use malla_access::Secret;
-use malla_fetch::{About, Brought, Device, DispatchError, NewDevice, Wish};
+use malla_fetch::{About, BLOCKED, Brought, Device, DispatchError, NewDevice, Wish};
 use malla_protocol::{
-    BlockView, Code, FLEET_VERSION, FrameError, FrameReader, GiveBack, JoinFleet, Joined, LeaseBlock, ResultsTaken,
+    BlockView, Code, DEVICE_SECRET, FLEET_VERSION, FrameError, FrameReader, GiveBack, JoinFleet, Joined, LeaseBlock,
+    ResultsTaken,
 };
 use malla_queue::LeaseToken;
 
+use super::delivery::carry;
 use crate::App;
 use crate::auth::{Change, May, bearer};
 use crate::problem::Refusal;
@@ -27,8 +29,8 @@ use crate::view::fetch as view;
 use crate::write::{AnyJson, Write};
 
 const CHALLENGE: &str = "Bearer realm=\"fleet\"";
-/// How secrets of devices begin.
-const SECRET_PREFIX: &str = "malladev";
+/// Letters of a device's secret after its beginning.
+const SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 32..=200;
 /// A device says that it is there at least this often.
 const HEARTBEAT_S: u64 = 30;
 /// Bytes of results in one request.
@@ -50,7 +52,7 @@ impl FromRequestParts<App> for OfDevice {
         let secret = given.ok_or_else(unknown)?;
         let device = app.fetch.device_by_secret(&Secret::from_text(secret).hash().0).await?.ok_or_else(unknown)?;
         if device.blocked {
-            return Err(Refusal::new(Code::Forbidden, "this device is blocked: ask the operator of the fleet why"));
+            return Err(Refusal::new(Code::Forbidden, BLOCKED));
         }
         Ok(Self(device))
     }
@@ -58,7 +60,8 @@ impl FromRequestParts<App> for OfDevice {
 
 /// Join the fleet.
 ///
-/// Takes the token of a user; the answer holds the device's own secret for all that follows.
+/// Takes the token of a user; the answer holds the device's own secret for all that follows. While a device is at work,
+/// another cannot join under its name.
 #[utoipa::path(post, path = "/api/v1/fleet/join", tag = "fleet", operation_id = "join_fleet",
     request_body = JoinFleet, responses((status = 201, body = Joined)),
     extensions(("x-permission" = json!("change"))))]
@@ -75,7 +78,10 @@ pub(crate) async fn join(
             format!("this device speaks version {theirs} and this server version {ours}: upgrade the older one");
         return Err(Refusal::invalid(detail));
     }
-    let secret = Secret::random(SECRET_PREFIX)?;
+    let secret = match wanted.secret {
+        Some(text) => read_secret(text)?,
+        None => Secret::random(DEVICE_SECRET)?,
+    };
     let device = NewDevice {
         name: wanted.name,
         owner: who.actor.clone(),
@@ -92,12 +98,24 @@ pub(crate) async fn join(
     device.check()?;
     let device = app.fetch.join(device).await?;
     if device.blocked {
-        return Err(Refusal::new(Code::Forbidden, "this device is blocked: ask the operator of the fleet why"));
+        return Err(Refusal::new(Code::Forbidden, BLOCKED));
     }
     tracing::info!(device = device.name, owner = device.owner, "a device joined");
     let backups = app.fetching.backups.clone();
     let joined = Joined { device: device.id.0, secret: secret.reveal().to_owned(), backups, heartbeat_s: HEARTBEAT_S };
     Ok((StatusCode::CREATED, Json(joined)))
+}
+
+/// A secret that the device made itself. Only its form can be seen, not whether it is random.
+fn read_secret(text: String) -> Result<Secret, Refusal> {
+    let own = text.strip_prefix(DEVICE_SECRET).unwrap_or_default();
+    let plain = own.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    if !(SECRET_LENGTHS.contains(&own.len()) && plain) {
+        let (prefix, least) = (DEVICE_SECRET, SECRET_LENGTHS.start());
+        let detail = format!("a device's secret is \"{prefix}\" and at least {least} random letters, digits, - and _");
+        return Err(Refusal::invalid(detail));
+    }
+    Ok(Secret::from_text(text))
 }
 
 /// Get work, waiting for it a while. Without any the block is empty.
@@ -108,11 +126,10 @@ pub(crate) async fn lease(
     State(app): State<App>,
     OfDevice(device): OfDevice,
     write: Write<AnyJson<LeaseBlock>>,
-) -> Result<Json<BlockView>, Refusal> {
+) -> Result<Response<Body>, Refusal> {
     let LeaseBlock { pages, measures } = write.body.0;
     let wish = Wish { pages, measures: view::read_measures(measures) };
-    let block = app.dispatcher.lease(&device, wish).await.map_err(refusal)?;
-    Ok(Json(view::block(block)))
+    carry(app.dispatcher.deliver(device, wish).await.map_err(refusal)?)
 }
 
 /// Hand over results: frames, one after the other.

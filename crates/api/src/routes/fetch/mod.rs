@@ -1,6 +1,7 @@
 //! Fetching pages: what clients ask for and get, the sites, and the fleet of devices.
 
 mod answers;
+mod delivery;
 pub(crate) mod devices;
 pub(crate) mod fleet;
 pub(crate) mod jobs;

@@ -8,12 +8,14 @@ use axum::http::{HeaderMap, HeaderName};
 use futures_util::StreamExt as _;
 use malla_notify::{Credentials, IntakeError, NewEvent};
 use malla_protocol::{Accepted, Code};
+use malla_queue::Once;
 
 use super::headers;
 use crate::App;
 use crate::auth::bearer;
 use crate::problem::Refusal;
 use crate::query::Path;
+use crate::write::{idempotency_key, once};
 
 const CHALLENGE: &str = "Bearer realm=\"endpoint\"";
 
@@ -24,7 +26,11 @@ macro_rules! takes {
                     description = "Any body of any content type, up to the endpoint's `max_body`. A 200 means that the \
                                    event is safe and will reach every subscriber or be seen to fail; a 503 means that \
                                    it is not: come back after `Retry-After`. An endpoint may ask for a bearer token \
-                                   or a Standard Webhooks signature of its own.",
+                                   or a Standard Webhooks signature of its own. A publisher that did not get its \
+                                   answer repeats the event under the same `Idempotency-Key`: it is taken in once, \
+                                   and both answers are the first event's id. Another method, query, content type or \
+                                   body under a key that is in use is refused with `key_reused`. Keys are the \
+                                   endpoint's: publishers to the same endpoint choose different ones.",
                     params(("endpoint" = String, Path, description = "The endpoint's name")),
                     request_body(content = Vec<u8>, content_type = "*/*"),
                     responses((status = 200, body = Accepted)))]
@@ -49,6 +55,7 @@ async fn take(app: &App, endpoint: &str, request: Request) -> Result<Json<Accept
     if declared.is_some_and(|bytes| bytes > max_body) {
         return Err(refusal(endpoint, IntakeError::TooLarge { max: max_body }));
     }
+    let key = idempotency_key(&parts.headers)?;
     let kept = headers::kept(&parts.headers)?;
     let _room = app
         .intake_room(declared.unwrap_or(max_body))
@@ -61,9 +68,17 @@ async fn take(app: &App, endpoint: &str, request: Request) -> Result<Json<Accept
         topic: None,
         body: whole(body, endpoint, max_body).await?,
     };
-    let id = app.intake.take(endpoint, credentials(&parts.headers), event, app.clock.now()).await;
+    let once = key.map(|key| keyed(app, key, &event));
+    let id = app.intake.take(endpoint, credentials(&parts.headers), event, once, app.clock.now()).await;
     let id = id.map_err(|error| refusal(endpoint, error))?;
     Ok(Json(Accepted { id: id.to_string() }))
+}
+
+/// The event under its publisher's key. Headers may differ when it is sent again: a signature has its time.
+fn keyed(app: &App, key: String, event: &NewEvent) -> Once {
+    let (query, content_type) = (event.query.as_deref(), event.content_type.as_deref());
+    let texts = [&*event.method, query.unwrap_or_default(), content_type.unwrap_or_default()].map(str::as_bytes);
+    once(app, key, &[texts[0], texts[1], texts[2], &event.body])
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
@@ -103,6 +118,7 @@ fn refusal(endpoint: &str, error: IntakeError) -> Refusal {
         IntakeError::Unauthorized(why) => Refusal::unauthorized(why, CHALLENGE),
         IntakeError::Full(why) => Refusal::new(Code::Full, why),
         IntakeError::Invalid(why) => Refusal::invalid(why),
+        IntakeError::KeyReused(why) => Refusal::new(Code::KeyReused, why),
         IntakeError::Unavailable(why) => {
             tracing::warn!(why, endpoint, "an event could not be stored");
             Refusal::new(Code::Unavailable, "the event could not be stored: send it again in a moment")

@@ -1,16 +1,20 @@
-//! One alert: its rule, its notices, a test, its switch, and its end.
+//! One alert: its rule, its notices, a test, its switch, its settings, and its end.
 
 use axum::extract::{Path, State as Shared};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use malla_access::Permission;
-use malla_notify::{Alert, AlertSpec, test_notices};
+use malla_notify::{Alert, AlertSpec, check_subject, test_notices};
 use malla_queue::{Act, TaskFilter, TaskSummary, UnixMs};
 use maud::{Markup, html};
 
+use super::super::secret::{Made, shown_once};
 use super::super::{ALERTS, LATEST};
 use super::{alert_path, badge, firing, place, rule, spec};
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble};
 use crate::frame::Page;
+use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, See, Visitor, go};
 use crate::{Console, groups, parts, words};
@@ -24,6 +28,17 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, name: &str) -> Result<Page, Refusal> {
+    page_with(console, person, name, html! {}, None).await
+}
+
+/// With something to be read first, or with its settings as somebody typed them.
+pub(super) async fn page_with(
+    console: &Console,
+    person: &Person,
+    name: &str,
+    news: Markup,
+    form: Option<&Form<'_>>,
+) -> Result<Page, Refusal> {
     let scope = person.principal.scope();
     let alert = console.alerts.alert(&scope, name).await?;
     let filter = TaskFilter { lane: Some(alert.lane()), ..TaskFilter::all(scope) };
@@ -32,6 +47,7 @@ pub(crate) async fn page(console: &Console, person: &Person, name: &str) -> Resu
     let now = console.now();
     let page = Page::new(ALERTS, alert.name.clone())
         .up(ALERTS, "Alerts")
+        .still(news)
         .live("state", html! { div.task-head { (badge(&alert)) span { "fires when " (rule(&alert)) } } })
         .still(html! { @if person.may(Permission::Change) { div.bulk { (buttons(person, &alert)) } } })
         .live("facts", facts(&alert, group.as_deref(), now))
@@ -39,6 +55,8 @@ pub(crate) async fn page(console: &Console, person: &Person, name: &str) -> Resu
     if !person.may(Permission::Change) {
         return Ok(page);
     }
+    let typed = spec::fields_of(&alert.spec);
+    let page = page.still(settings(person, &alert, form.unwrap_or(&Form { typed: &typed, wrong: None })));
     let warning = "Nobody is told by it any more. Notices that are on their way still arrive.";
     Ok(page.still(parts::delete_form(person, &format!("{}/delete", alert_path(name)), name, warning)))
 }
@@ -51,6 +69,22 @@ fn buttons(person: &Person, alert: &Alert) -> Markup {
         form method="post" action={ (path) "/switch" } {
             (parts::form_secret(person))
             button name="to" value=(value) { (word) }
+        }
+    }
+}
+
+fn settings(person: &Person, alert: &Alert, form: &Form<'_>) -> Markup {
+    html! {
+        section.card {
+            details.settings open[form.wrong.is_some()] {
+                summary.card-head { h2 { "Settings" } }
+                (form.head())
+                form.fields method="post" action=(alert_path(&alert.name)) {
+                    (parts::form_secret(person))
+                    (spec::fields(form, spec::signs(&alert.spec)))
+                    div.buttons { button.primary { "Save" } }
+                }
+            }
         }
     }
 }
@@ -91,6 +125,43 @@ fn latest(alert: &Alert, notices: &[TaskSummary], now: UnixMs) -> Markup {
             }
         }
     }
+}
+
+pub(crate) async fn change(
+    Shared(console): Shared<Console>,
+    Path(name): Path<String>,
+    posted: Posted<Change>,
+) -> Result<Response, Refusal> {
+    let Posted { visitor, fields } = &posted;
+    let before = console.alerts.alert(&visitor.principal.scope(), &name).await?;
+    match save(&console, visitor, &before, fields).await {
+        Ok(made) if made.is_empty() => {
+            Ok(go(&console, &alert_path(&name), Notice::good("The alert's settings are saved.")))
+        }
+        Ok(made) => {
+            let news = shown_once(&format!("Alert {name} has a new"), &made);
+            Ok(page_with(&console, visitor, &name, news, None).await?.at_rest().into_response())
+        }
+        Err(trouble) => {
+            let wrong = trouble.mend()?;
+            let form = Form { typed: fields, wrong: Some(&wrong) };
+            let page = page_with(&console, visitor, &name, html! {}, Some(&form)).await?;
+            Ok(page.status(StatusCode::UNPROCESSABLE_ENTITY).at_rest().into_response())
+        }
+    }
+}
+
+async fn save(console: &Console, person: &Person, before: &Alert, fields: &Params) -> Result<Vec<Made>, Trouble> {
+    let (spec, made) = spec::read(fields, Some(&before.spec))?;
+    let subject = check_subject(&*console.notify, before.group, &spec.rule).await;
+    subject.map_err(|error| Trouble::at("subscription", error))?;
+    let act = Act {
+        group: before.group,
+        detail: spec::told(&spec),
+        ..Act::new(&person.principal.actor, "alert.change", &before.name)
+    };
+    console.alerts.change_alert(&person.principal.scope(), &before.name, spec, act).await?;
+    Ok(made)
 }
 
 pub(crate) async fn switch(

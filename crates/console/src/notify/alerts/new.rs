@@ -7,8 +7,9 @@ use malla_notify::{Alert, NewAlert, check_subject};
 use malla_queue::Act;
 use maud::{Markup, html};
 
+use super::super::secret::{Made, shown_once};
 use super::super::{ALERTS, NEW_ALERT};
-use super::{alert_path, spec};
+use super::{alert_path, detail, spec};
 use crate::caller::{Notice, Person};
 use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
@@ -34,7 +35,7 @@ fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
                 (parts::form_secret(person))
                 (form.name("failing"))
                 (group)
-                (spec::fields(form))
+                (spec::fields(form, false))
                 div.buttons { button.primary { "Create alert" } a.button.plain href=(ALERTS) { "Cancel" } }
             }
         }
@@ -44,9 +45,13 @@ fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
 pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Change>) -> Result<Response, Refusal> {
     let Posted { visitor, fields } = &posted;
     match add(&console, visitor, fields).await {
-        Ok(alert) => {
+        Ok((alert, made)) if made.is_empty() => {
             let sentence = format!("Alert {} is created. Send a test to see that it arrives.", alert.name);
             Ok(go(&console, &alert_path(&alert.name), Notice::good(sentence)))
+        }
+        Ok((alert, made)) => {
+            let news = shown_once(&format!("Alert {} is created. Its", alert.name), &made);
+            Ok(detail::page_with(&console, visitor, &alert.name, news, None).await?.at_rest().into_response())
         }
         Err(trouble) => {
             let wrong = trouble.mend()?;
@@ -56,8 +61,8 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Chan
     }
 }
 
-async fn add(console: &Console, person: &Person, fields: &Params) -> Result<Alert, Trouble> {
-    let spec = spec::read(fields)?;
+async fn add(console: &Console, person: &Person, fields: &Params) -> Result<(Alert, Vec<Made>), Trouble> {
+    let (spec, made) = spec::read(fields, None)?;
     let group = owner::read(console, person, fields).await?;
     let new = NewAlert { name: fields.typed("name").to_owned(), group, spec };
     new.check().map_err(|error| Trouble::Wrong(Wrong::at("name", error)))?;
@@ -65,5 +70,6 @@ async fn add(console: &Console, person: &Person, fields: &Params) -> Result<Aler
     subject.map_err(|error| Trouble::at("subscription", error))?;
     let detail = spec::told(&new.spec);
     let act = Act { group, detail, ..Act::new(&person.principal.actor, "alert.create", &new.name) };
-    console.alerts.create_alert(new, act).await.map_err(|error| Trouble::at("name", error))
+    let created = console.alerts.create_alert(new, act).await;
+    Ok((created.map_err(|error| Trouble::at("name", error))?, made))
 }

@@ -76,7 +76,7 @@ async fn take(console: &Console, endpoint: &Endpoint, fields: &Params) -> Result
     };
     let now = console.now();
     let credentials = credentials(endpoint, fields, &event.body, now.0 / 1_000)?;
-    console.intake.take(&endpoint.name, credentials, event, now).await.map_err(|error| match error {
+    console.intake.take(&endpoint.name, credentials, event, None, now).await.map_err(|error| match error {
         IntakeError::Unknown => Wrong::at("", "This endpoint takes no events over HTTP.").into(),
         IntakeError::TooLarge { .. } => Wrong::at("body", error).into(),
         IntakeError::Unauthorized(why) if endpoint.options.token_sha256.is_some() => Wrong::at("token", why).into(),

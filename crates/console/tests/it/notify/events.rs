@@ -76,7 +76,7 @@ async fn an_event_is_shown_whole_with_what_became_of_it() {
         topic: None,
         body: vec![0xff; 5_000],
     };
-    let id = intake.take("orders", Credentials::default(), event, house.clock.now()).await.expect("taken");
+    let id = intake.take("orders", Credentials::default(), event, None, house.clock.now()).await.expect("taken");
     let page = ana.get(&format!("/notify/events/{id}")).await;
     for text in [
         "No subscription wanted it",

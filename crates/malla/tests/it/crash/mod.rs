@@ -12,6 +12,7 @@ pub(crate) mod dice;
 mod frozen;
 mod kills;
 mod load;
+mod pages;
 mod points;
 mod record;
 mod store_away;
@@ -21,6 +22,7 @@ use std::fmt;
 use std::time::Instant;
 
 use audit::Findings;
+pub(crate) use world::fresh_database;
 
 #[allow(clippy::disallowed_methods)] // settings of the test
 fn setting(name: &str) -> Option<String> {

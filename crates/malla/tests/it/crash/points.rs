@@ -72,8 +72,8 @@ fn every_point(store: Store) {
 fn verbs() -> Vec<&'static str> {
     let mut verbs: Vec<_> = POINTS.iter().map(|point| point.split('.').next().unwrap_or(point)).collect();
     verbs.dedup();
-    // Events have a load and an audit of their own.
-    verbs.retain(|verb| *verb != "accept");
+    // Events and pages have a load and an audit of their own.
+    verbs.retain(|verb| !["accept", "fetch"].contains(verb));
     verbs
 }
 

@@ -70,7 +70,7 @@ impl World {
 }
 
 /// The URL of a new database. The throw-away server takes it along when it ends.
-fn fresh_database() -> String {
+pub(crate) fn fresh_database() -> String {
     let server = setting("MALLA_TEST_POSTGRES")
         .expect("MALLA_TEST_POSTGRES must name a PostgreSQL server: run scripts/test, which starts one");
     let mut bytes = [0u8; 8];

@@ -1,1 +1,1 @@
-INSERT INTO body (hash, bytes, packed) VALUES (?1, ?2, ?3)
+INSERT INTO body (hash, pages, bytes, packed) VALUES (?1, 1, ?2, ?3) ON CONFLICT (hash) DO NOTHING

@@ -1,1 +1,1 @@
-UPDATE device SET seen_at = ?2, has_left = 0, measures = ?3 WHERE id = ?1
+UPDATE device SET seen_at = ?2, has_left = 0, measures = ?3 WHERE id = ?1 RETURNING blocked

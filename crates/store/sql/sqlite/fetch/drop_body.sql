@@ -1,1 +1,1 @@
-DELETE FROM body WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM page WHERE page.body = ?1)
+DELETE FROM body WHERE id = ?1 AND pages = 0

@@ -1,2 +1,2 @@
-UPDATE shelf SET fresh_until = ?3, etag = coalesce(?4, etag), last_modified = coalesce(?5, last_modified), used_at = ?6
-WHERE key = ?1 AND page = ?2
+UPDATE shelf SET fresh_until = ?2, etag = coalesce(?3, etag), last_modified = coalesce(?4, last_modified), used_at = ?5
+WHERE key = ?1

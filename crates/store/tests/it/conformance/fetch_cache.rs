@@ -6,7 +6,7 @@ use malla_fetch::{CacheSize, NewPage, PageId, Settlement, Shelf, Trouble, Troubl
 use malla_queue::{Clock as _, Leased};
 
 use crate::harness::{House, act, on_both_stores};
-use crate::harness_fetch::{FRESH, anew, body, raw, shelf, task_of, url, urls_of};
+use crate::harness_fetch::{FRESH, anew, body, raw, renewal, shelf, task_of, url, urls_of};
 
 on_both_stores!(
     a_fresh_page_is_given_out_at_once,
@@ -15,6 +15,7 @@ on_both_stores!(
     a_page_without_validators_is_asked_for_plainly,
     what_is_not_for_the_cache_is_fetched_again,
     an_unchanged_page_is_fresh_again_and_given_from_the_cache,
+    an_unchanged_page_has_the_headers_of_both_answers_and_is_fresh_by_them,
     an_unchanged_page_that_left_the_cache_is_fetched_anew_for_all_who_wait,
     a_page_with_a_newer_one_in_its_place_is_not_unchanged,
     forgotten_pages_are_fetched_again,
@@ -86,10 +87,14 @@ async fn what_is_not_for_the_cache_is_fetched_again(house: House) {
 
 /// The settlement of a page that has not changed, fresh for as long as new ones are.
 fn unchanged(house: &House, leased: &Leased, etag: Option<&str>) -> Settlement {
+    let headers: Vec<_> = etag.map(|etag| ("etag", etag)).into_iter().collect();
+    unchanged_with(house, leased, &headers)
+}
+
+fn unchanged_with(house: &House, leased: &Leased, headers: &[(&str, &str)]) -> Settlement {
     let task = task_of(leased);
-    let validators = Validators { etag: etag.map(str::to_owned), last_modified: None };
     let base = task.base.expect("it was asked for with validators");
-    Settlement::Unchanged { url: task.url, base, shelf: house_shelf(house, validators), hops: task.hops }
+    Settlement::Unchanged { url: task.url, base, renewal: renewal(house.clock.now(), headers), hops: task.hops }
 }
 
 async fn an_unchanged_page_is_fresh_again_and_given_from_the_cache(house: House) {
@@ -117,6 +122,30 @@ async fn an_unchanged_page_is_fresh_again_and_given_from_the_cache(house: House)
     house.verify().await;
 }
 
+async fn an_unchanged_page_has_the_headers_of_both_answers_and_is_fresh_by_them(house: House) {
+    house.ask(&[A]).await;
+    let leased = house.lease_page().await;
+    let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let headers = [("content-type", "text/html"), ("cache-control", "max-age=60"), ("x", "1")].map(own).to_vec();
+    let page = NewPage { headers, ..house.new_page(&leased, 200, "hello") };
+    let shelf = Shelf { fresh_until: house.clock.now(), ..shelf(house.clock.now()) };
+    house.settle(house.settled(&leased, Settlement::Page { url: url(A), page, shelf: Some(shelf) })).await;
+    let mut stays = vec![("content-type", "text/html"), ("cache-control", "max-age=60")];
+    for (said, fresh_s) in [(("x", "2"), 60), (("x", "3"), 60), (("cache-control", "max-age=90"), 90)] {
+        let job = house.ask(&[A]).await;
+        let leased = house.lease_page().await;
+        house.settle(house.settled(&leased, unchanged_with(&house, &leased, &[said]))).await;
+        stays.retain(|(name, _)| *name != said.0);
+        stays.push(said);
+        let found = house.answers(job.id).await.remove(0).page;
+        assert_eq!(found.headers, stays.iter().copied().map(own).collect::<Vec<_>>());
+        house.wait(Duration::from_millis(fresh_s * 1_000 - 1));
+        assert!(house.ask(&[A]).await.is_over(), "what both say together lasts {fresh_s} s");
+        house.wait(Duration::from_millis(1));
+    }
+    house.verify().await;
+}
+
 async fn an_unchanged_page_that_left_the_cache_is_fetched_anew_for_all_who_wait(house: House) {
     house.cache(A, "hello").await;
     house.wait(FRESH);
@@ -139,9 +168,9 @@ async fn a_page_with_a_newer_one_in_its_place_is_not_unchanged(house: House) {
     house.wait(FRESH);
     let job = house.ask(&[A]).await;
     let leased = house.lease_page().await;
-    let Settlement::Unchanged { url, shelf, .. } = unchanged(&house, &leased, None) else { unreachable!() };
+    let Settlement::Unchanged { url, renewal, .. } = unchanged(&house, &leased, None) else { unreachable!() };
     let base = PageId(leased.token.task);
-    house.settle(house.settled(&leased, Settlement::Unchanged { url, base, shelf, hops: 3 })).await;
+    house.settle(house.settled(&leased, Settlement::Unchanged { url, base, renewal, hops: 3 })).await;
     assert!(house.answers(job.id).await.is_empty());
     assert_eq!(task_of(&house.lease_page().await).hops, 3);
 }

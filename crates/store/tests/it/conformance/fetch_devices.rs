@@ -2,21 +2,26 @@
 
 use std::time::Duration;
 
-use malla_fetch::{About, DeviceId, Measures, NewDevice, Tally};
+use malla_fetch::{About, DeviceId, Measures, NewDevice, OFFLINE_AFTER_MS, Tally};
 use malla_queue::{Clock as _, Error, LaneSettings, Scope, State};
 
-use crate::harness::{House, act, on_both_stores};
+use crate::harness::{House, LEASE, act, on_both_stores};
 use crate::harness_fetch::{new_device, new_job, url, urls_of};
 
 on_both_stores!(
     a_device_joins_and_is_known_by_its_secret,
     a_device_that_joins_again_keeps_its_number_and_gets_a_new_secret,
+    a_name_belongs_to_the_device_at_work_until_it_leaves_or_is_silent,
+    who_has_the_secret_joins_again_at_any_time,
+    a_secret_is_that_of_one_device,
     names_are_unique_for_each_owner,
     what_a_device_says_of_itself_is_checked,
     a_device_is_heard,
     what_a_device_holds_goes_back_when_it_leaves,
+    what_was_taken_before_a_device_joined_again_does_not_go_back_when_it_leaves,
     devices_are_listed_for_their_group,
     a_blocked_device_stays_blocked_when_it_joins_again,
+    what_a_blocked_device_holds_comes_back_with_its_lease,
     what_a_device_brought_adds_up,
     devices_that_are_not_there_are_not_found,
 );
@@ -48,6 +53,45 @@ async fn a_device_that_joins_again_keeps_its_number_and_gets_a_new_secret(house:
     assert_eq!((again.joined_at, again.seen_at, again.left), (house.clock.now(), house.clock.now(), false));
     assert_eq!(house.fetch.device_by_secret(b"ana pi").await.unwrap(), None);
     assert_eq!(house.fetch.device_by_secret(b"new").await.unwrap().unwrap().id, first.id);
+    assert_eq!(house.fetch.devices(&Scope::All).await.unwrap().len(), 1);
+}
+
+/// Another machine under the same name.
+fn another(owner: &str, name: &str) -> NewDevice {
+    NewDevice { secret_hash: b"another".to_vec(), ..new_device(owner, name) }
+}
+
+async fn a_name_belongs_to_the_device_at_work_until_it_leaves_or_is_silent(house: House) {
+    let first = house.join("ana", "pi").await;
+    house.wait(Duration::from_secs(30));
+    let why = "a device named pi of ana is at work: choose another --name, or wait 61 s";
+    assert_eq!(house.fetch.join(another("ana", "pi")).await, Err(Error::Taken(why.into())));
+    assert_eq!(house.fetch.device_by_secret(b"ana pi").await.unwrap().unwrap(), first, "nothing has changed");
+    house.fetch.device_seen(first.id, Measures::default()).await.unwrap();
+    house.wait(Duration::from_millis(OFFLINE_AFTER_MS as u64));
+    assert!(house.fetch.join(another("ana", "pi")).await.is_err(), "it was heard");
+    house.wait(Duration::from_millis(1));
+    assert_eq!(house.fetch.join(another("ana", "pi")).await.unwrap().id, first.id);
+    assert!(house.fetch.join(new_device("ana", "pi")).await.is_err(), "the name is the other's now");
+    house.fetch.device_left(first.id).await.unwrap();
+    assert_eq!(house.join("ana", "pi").await.id, first.id);
+}
+
+async fn who_has_the_secret_joins_again_at_any_time(house: House) {
+    let first = house.join("ana", "pi").await;
+    house.wait(Duration::from_secs(1));
+    let again = house.join("ana", "pi").await;
+    assert_eq!((again.id, again.joined_at), (first.id, house.clock.now()));
+    assert_eq!(house.fetch.device_by_secret(b"ana pi").await.unwrap(), Some(again));
+}
+
+async fn a_secret_is_that_of_one_device(house: House) {
+    house.join("ana", "pi").await;
+    for (owner, name) in [("ana", "mac"), ("ben", "pi")] {
+        let copied = NewDevice { secret_hash: b"ana pi".to_vec(), ..new_device(owner, name) };
+        let why = "another device has this secret: make a new one";
+        assert_eq!(house.fetch.join(copied).await, Err(Error::Taken(why.into())));
+    }
     assert_eq!(house.fetch.devices(&Scope::All).await.unwrap().len(), 1);
 }
 
@@ -95,6 +139,21 @@ async fn what_a_device_holds_goes_back_when_it_leaves(house: House) {
     house.verify().await;
 }
 
+async fn what_was_taken_before_a_device_joined_again_does_not_go_back_when_it_leaves(house: House) {
+    let device = house.join("ana", "pi").await;
+    house.ask(&[A]).await;
+    let before = house.lease_pages_as(device.id).await;
+    house.wait(Duration::from_millis(1));
+    house.join("ana", "pi").await;
+    house.ask(&[B]).await;
+    let since = house.lease_pages_as(device.id).await;
+    house.fetch.device_left(device.id).await.unwrap();
+    assert_eq!(house.state(before[0].token.task).await, State::Running, "it may still be in work");
+    assert_eq!(house.state(since[0].token.task).await, State::Queued);
+    assert_eq!(house.commit(vec![house.found(&before[0], "in time")]).await, [Ok(())]);
+    house.verify().await;
+}
+
 async fn devices_are_listed_for_their_group(house: House) {
     let group = house.group("sales").await;
     let in_group = NewDevice { group: Some(group), ..new_device("ben", "mac") };
@@ -117,6 +176,31 @@ async fn a_blocked_device_stays_blocked_when_it_joins_again(house: House) {
     assert!(house.fetch.device_by_secret(b"ana pi").await.unwrap().unwrap().blocked);
     let free = house.fetch.block_device(&Scope::All, device.id, false, act("device.unblock")).await.unwrap();
     assert!(!free.blocked);
+}
+
+async fn what_a_blocked_device_holds_comes_back_with_its_lease(house: House) {
+    let device = house.join("ana", "pi").await;
+    let lanes = LaneSettings { ceiling: 1, gap_ms: 2_000 };
+    house.ask_for(malla_fetch::NewJob { lanes, ..new_job(&[A]) }).await;
+    let held = house.lease_pages_as(device.id).await;
+    house.wait(Duration::from_secs(5));
+    house.join("ana", "pi").await;
+    let mut changed = house.fetch.devices_changed();
+    assert!(!house.fetch.device_seen(device.id, Measures::default()).await.unwrap());
+    house.fetch.block_device(&Scope::All, device.id, true, act("device.block")).await.unwrap();
+    changed.changed().await.unwrap();
+    assert!(house.fetch.device_seen(device.id, Measures::default()).await.unwrap());
+    assert_eq!(house.state(held[0].token.task).await, State::Running, "it may be asking the site at this moment");
+    house.wait(LEASE);
+    house.queue.reap(100).await.unwrap();
+    assert_eq!(house.state(held[0].token.task).await, State::Queued);
+    assert!(house.commit(vec![house.found(&held[0], "late")]).await[0].is_err());
+    house.wait(Duration::from_secs(2));
+    assert_eq!(urls_of(&house.lease_pages().await), [A]);
+    house.fetch.block_device(&Scope::All, device.id, false, act("device.unblock")).await.unwrap();
+    changed.changed().await.unwrap();
+    assert!(!house.fetch.device_seen(device.id, Measures::default()).await.unwrap());
+    house.verify().await;
 }
 
 async fn what_a_device_brought_adds_up(house: House) {

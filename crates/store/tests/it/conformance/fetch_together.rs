@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use malla_fetch::{DeviceId, Job, JobId, Keep, NewJob, PageTask, Seen, Settled, Settlement, Validators, Wanted};
+use malla_fetch::{DeviceId, Job, JobId, Keep, NewJob, PageTask, Seen, Settled, Settlement, Wanted};
 use malla_queue::{Failure, Holder, LeaseRequest, Leased, Move, Room, Scope, Verdict};
 
 use crate::harness::{House, LEASE, act, on_both_stores};
-use crate::harness_fetch::{new_job, shelf, task_of, url};
+use crate::harness_fetch::{new_job, renewal, task_of, url};
 
 on_both_stores!(whatever_happens_at_the_same_time_every_job_is_answered);
 
@@ -90,11 +90,8 @@ impl Client {
                 Settled { ending, ..house.settled(leased, Settlement::Open) }
             }
             (4..8, Some(base)) => {
-                let shelf = malla_fetch::Shelf {
-                    validators: Validators::default(),
-                    ..shelf(malla_queue::Clock::now(&*house.clock))
-                };
-                house.settled(leased, Settlement::Unchanged { url: task.url.clone(), base, shelf, hops: task.hops })
+                let renewal = renewal(malla_queue::Clock::now(&*house.clock), &[("x-seen", &text)]);
+                house.settled(leased, Settlement::Unchanged { url: task.url.clone(), base, renewal, hops: task.hops })
             }
             _ => house.found(leased, &text),
         };

@@ -16,6 +16,7 @@ mod lists;
 mod notify_accept;
 mod notify_endpoints;
 mod notify_lists;
+mod notify_once;
 mod notify_own;
 mod notify_retention;
 mod notify_search;

@@ -1,0 +1,187 @@
+//! Pages under crashes: clients ask for pages without pause while the process, its devices included, stops at each point
+//! a page passes, and at random; then every job has each of its pages once, and no site was hurt.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use malla_queue::crash::POINTS;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::origin::{Origin, polite};
+use crate::server::{DEADLINE, Server};
+
+use super::caller::{Caller, Servers};
+use super::dice::Dice;
+use super::world::{Store, Variables, World};
+use super::{repeat, require_crash_points};
+
+const GAP_MS: u64 = 50;
+/// The server fetches itself; its leases are short.
+const ALONE: Variables<'static> = &[
+    ("MALLA_ALLOW_PRIVATE", "true"),
+    ("MALLA_FETCH_WORKERS_MIN", "2"),
+    ("MALLA_FETCH_GAP_MS", "50"),
+    ("MALLA_FETCH_TIMEOUT_S", "1"),
+];
+const PASSAGES: [u64; 2] = [1, 7];
+const KILLS: u64 = 5;
+const CLIENTS: usize = 2;
+const SITES: u64 = 6;
+const PAGES: u64 = 20;
+/// Of one job.
+const URLS: u64 = 5;
+
+#[test]
+fn every_page_is_answered_once_on_sqlite() {
+    campaign(Store::Sqlite);
+}
+
+#[test]
+fn every_page_is_answered_once_on_postgres() {
+    campaign(Store::Postgres);
+}
+
+fn campaign(store: Store) {
+    require_crash_points();
+    let mut dice = Dice::of_chance("pages");
+    let began = Instant::now();
+    let world = World::new(store);
+    let origin = Arc::new(Origin::start(GAP_MS));
+    let clients = Clients::start(&origin, &mut dice);
+    let mut crashes = 0;
+    for _ in 0..repeat() {
+        for point in POINTS.iter().filter(|point| point.starts_with("fetch.")) {
+            for passage in PASSAGES {
+                let said = until_it_ends(&world, world.spawn(Some(&format!("{point}:{passage}")), ALONE), &clients);
+                assert!(said.contains(&format!("crash point {point}")), "{point} did not stop the process:\n{said}");
+                crashes += 1;
+            }
+        }
+        for _ in 0..KILLS {
+            let server = world.start_with(ALONE);
+            clients.go_to(world.way_to(&server));
+            std::thread::sleep(Duration::from_millis(100 + dice.roll(700)));
+            server.kill();
+            clients.go_to(Servers::default());
+            crashes += 1;
+        }
+    }
+    let server = world.start_with(ALONE);
+    clients.go_to(world.way_to(&server));
+    let jobs = clients.stop_and_audit();
+    drop(server);
+    let seen = Arc::into_inner(origin).expect("the clients have ended").seen();
+    polite(&seen);
+    let took = began.elapsed().as_secs_f64();
+    eprintln!("pages on {store:?}: {crashes} crashes in {took:.1} s; {jobs} jobs; the origin saw {seen}");
+}
+
+/// Lets the clients at a server until it is gone; what it said.
+fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String {
+    if server.comes_up() {
+        clients.go_to(world.way_to(&server));
+    }
+    let said = server.wait().said.join("\n");
+    clients.go_to(Servers::default());
+    said
+}
+
+/// Jobs that were acknowledged, each with its URLs.
+type Jobs = BTreeMap<String, Vec<String>>;
+
+struct Clients {
+    runtime: tokio::runtime::Runtime,
+    servers: watch::Sender<Servers>,
+    caller: Caller,
+    shared: Arc<Shared>,
+    asking: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    jobs: Mutex<Jobs>,
+    keys: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Clients {
+    fn start(origin: &Arc<Origin>, dice: &mut Dice) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let (servers, there) = watch::channel(Servers::default());
+        let caller = Caller::new(there, Duration::from_secs(10), dice.split());
+        let (shared, mut asking) = (Arc::new(Shared::default()), JoinSet::new());
+        for _ in 0..CLIENTS {
+            let (origin, shared, mut dice) = (origin.clone(), shared.clone(), dice.split());
+            let mut caller = caller.with(dice.split());
+            let client = async move {
+                while !shared.stop.load(Ordering::Relaxed) {
+                    ask(&origin, &mut caller, &shared, &mut dice).await;
+                    tokio::time::sleep(Duration::from_millis(dice.roll(120))).await;
+                }
+            };
+            asking.spawn_on(client, runtime.handle());
+        }
+        Self { runtime, servers, caller, shared, asking }
+    }
+
+    fn go_to(&self, servers: Servers) {
+        self.servers.send_replace(servers);
+    }
+
+    /// Every job has each of its pages once, and the store agrees with itself. Returns how many jobs there are.
+    fn stop_and_audit(mut self) -> usize {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.runtime.block_on(async {
+            while let Some(ended) = self.asking.join_next().await {
+                ended.expect("a client comes to its end");
+            }
+            assert_eq!(self.caller.trials.all_wrong(), [""; 0], "answers that nobody should get");
+            let jobs = self.shared.jobs.lock().expect("no panic while it is held").clone();
+            let servers = self.servers.borrow().clone();
+            for (job, urls) in &jobs {
+                let mut told = results(&servers, job).await;
+                told.sort_unstable();
+                assert_eq!(&told, urls, "the pages of job {job}");
+            }
+            let problems = self.caller.read("/api/v1/verify").await.expect("the server stays up during the audit");
+            assert_eq!(problems, json!({ "problems": [] }));
+            jobs.len()
+        })
+    }
+}
+
+/// Asks for pages that others may want too, and notes the job once it is acknowledged.
+async fn ask(origin: &Origin, caller: &mut Caller, shared: &Shared, dice: &mut Dice) {
+    let mut place = |count: u64| usize::try_from(dice.roll(count)).expect("small");
+    let mut urls: Vec<String> = (0..URLS).map(|_| origin.url(place(SITES), place(PAGES))).collect();
+    let body = json!({ "urls": urls, "cached": dice.one_in(2) });
+    let key = format!("job-{}", shared.keys.fetch_add(1, Ordering::Relaxed));
+    let answer = caller.write(&Method::POST, "/api/v1/fetch", Some(&body), &key).await;
+    let Some(job) = answer.body["id"].as_str().filter(|_| answer.status == StatusCode::ACCEPTED) else {
+        caller.trials.wrong(format!("{body} was answered with {answer:?}"));
+        return;
+    };
+    urls.sort_unstable();
+    let before = shared.jobs.lock().expect("no panic while it is held").insert(job.to_owned(), urls);
+    assert_eq!(before, None, "{job} is two jobs");
+}
+
+/// The URLs of a job's results, as they come; it ends with the job.
+async fn results(servers: &Servers, job: &str) -> Vec<String> {
+    let url = format!("{}/api/v1/fetch/{job}/results", servers.urls[0]);
+    let client = reqwest::Client::builder().timeout(DEADLINE).build().expect("an HTTP client");
+    let answer = client.get(&url).bearer_auth(&servers.token).send().await.expect("an answer");
+    let text = answer.error_for_status().expect("results").text().await.expect("all of them in time");
+    let read = |line: &str| {
+        let result: Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(result["status"], 200, "{result}");
+        result["url"].as_str().expect("a URL").to_owned()
+    };
+    text.lines().map(read).collect()
+}

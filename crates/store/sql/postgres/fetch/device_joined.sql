@@ -1,0 +1,1 @@
+SELECT joined_at FROM device WHERE id = $1

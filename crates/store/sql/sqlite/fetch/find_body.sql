@@ -1,1 +1,0 @@
-SELECT id FROM body WHERE hash = ?1

@@ -1,0 +1,1 @@
+UPDATE body SET pages = pages - 1 WHERE id = ?1
