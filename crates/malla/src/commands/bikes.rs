@@ -65,7 +65,8 @@ pub(crate) fn run(command: Command) -> Result<()> {
     }
     let made = Generated { dir: dir.display().to_string(), cities: generate::CITIES.len(), trips, bytes };
     Output::new(json).one(&made, |made| {
-        format!("{} cities with {} trips in {} ({} MB)", made.cities, made.trips, made.dir, made.bytes / 1_000_000)
+        let mb = made.bytes as f64 / 1e6;
+        format!("{} cities with {} trips in {} ({mb:.1} MB)", made.cities, made.trips, made.dir)
     })?;
     Ok(())
 }

@@ -176,3 +176,22 @@ fn every_command_shows_an_example() {
         assert!(help.contains("Example") && help.contains(&format!("malla {}", words.join(" "))), "{help}");
     }
 }
+
+#[test]
+fn a_seed_makes_the_same_data_set_each_time() {
+    let place = Place::new();
+    let generate = |dir: &str, seed: &str| {
+        let dir = place.root().join(dir);
+        let made = malla().args(["bikes", "generate"]).arg(&dir).args(["--trips", "1000", "--seed", seed]).output();
+        assert!(text(&made.expect("it runs").stdout).contains("3 cities with 1000 trips"));
+        let files = ["weather.csv", "stations.csv", "trips.csv"];
+        files.map(|file| std::fs::read_to_string(dir.join("montreal").join(file)).expect("made"))
+    };
+    let first = generate("a", "7");
+    assert_eq!(first, generate("b", "7"));
+    assert_ne!(first, generate("c", "8"));
+    assert_eq!(first[2].lines().count(), 335, "a third of the trips, and the header");
+    refused(malla().current_dir(place.root()), &["bikes", "generate", "a"], 2, &["a is not empty"]);
+    let many = ["bikes", "generate", "d", "--trips", "1000000001"];
+    refused(malla().current_dir(place.root()), &many, 2, &["at most"]);
+}
