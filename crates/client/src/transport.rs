@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use malla_protocol::{IDEMPOTENCY_HEADER, Problem};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
@@ -18,6 +18,8 @@ const REQUEST_TIME_MAX: Duration = Duration::from_secs(60);
 /// A live view sends a heartbeat every fifteen seconds.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Between two tries to find a server.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Default)]
 pub struct ClientOptions {
@@ -36,6 +38,8 @@ pub struct Client {
     /// The server that answered last.
     current: Arc<AtomicUsize>,
     token: Option<Arc<str>>,
+    /// How long it waits for a server when none can be reached.
+    patience: Duration,
 }
 
 fn is_local(server: &Url) -> bool {
@@ -75,6 +79,7 @@ impl Client {
             servers: servers.into(),
             current: Arc::new(AtomicUsize::new(0)),
             token: options.token.map(Into::into),
+            patience: Duration::ZERO,
         })
     }
 
@@ -132,6 +137,11 @@ impl Client {
     /// The same connection for another caller.
     pub fn with_token(&self, token: &str) -> Self {
         Self { token: Some(token.into()), ..self.clone() }
+    }
+
+    /// The same connection for who would rather wait so long for a server than be told that there is none.
+    pub fn patient(&self, patience: Duration) -> Self {
+        Self { patience, ..self.clone() }
     }
 
     pub(crate) fn token(&self) -> Option<String> {
@@ -196,6 +206,21 @@ impl Client {
         time_max: Option<Duration>,
     ) -> Result<Response> {
         let key = if call.method.is_safe() { None } else { Some(random_key()?) };
+        let began = Instant::now();
+        loop {
+            match self.send_to_any(call, time_max, key.as_deref()).await {
+                Err(Error::Unreachable(..)) if began.elapsed() < self.patience => tokio::time::sleep(TRY_AGAIN).await,
+                sent => return sent,
+            }
+        }
+    }
+
+    async fn send_to_any(
+        &self,
+        call: &Call<'_, impl Serialize, impl Serialize>,
+        time_max: Option<Duration>,
+        key: Option<&str>,
+    ) -> Result<Response> {
         let first = self.current.load(Ordering::Relaxed);
         let mut last = None;
         for turn in 0..self.servers.len() {
@@ -204,7 +229,7 @@ impl Client {
             if let Some(time_max) = time_max {
                 request = request.timeout(time_max);
             }
-            if let Some(key) = &key {
+            if let Some(key) = key {
                 request = request.header(IDEMPOTENCY_HEADER, key);
             }
             match request.send().await {

@@ -1,5 +1,7 @@
 //! What a client says when things go wrong.
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::http::StatusCode;
 use axum::response::Redirect;
@@ -18,6 +20,18 @@ async fn a_server_that_is_away_is_named() {
     assert_eq!(*server, format!("http://{address}"));
     assert!(why.to_lowercase().contains("refused"), "{why}");
     assert!(error.to_string().starts_with(&format!("cannot reach http://{address}: ")));
+}
+
+#[tokio::test]
+async fn a_patient_client_waits_for_a_server() {
+    let address = nobody().await;
+    let patient = client(&[&address.to_string()], None).patient(Duration::from_secs(30));
+    let asked = tokio::spawn(async move { patient.me().await });
+    // Something answers there at last, though it is no server of ours.
+    let listener = TcpListener::bind(address).await.unwrap();
+    tokio::spawn(async move { axum::serve(listener, axum::Router::new()).await });
+    let error = asked.await.unwrap().unwrap_err();
+    assert!(!matches!(error, Error::Unreachable(..)), "{error:?}");
 }
 
 #[tokio::test]

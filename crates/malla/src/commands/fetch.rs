@@ -111,8 +111,9 @@ async fn fetch(client: &Client, command: &Command, urls: Vec<String>) -> Result<
     Ok(())
 }
 
-/// Starts a job, when there is room for it.
+/// Starts a job, when there is a server and room for it.
 async fn start(client: &Client, pages: &FetchPages) -> Result<JobView> {
+    let client = client.patient(TRY_AGAIN * TRIES_MAX);
     loop {
         match client.start_fetch(pages).await {
             Err(Error::Problem(problem)) if problem.code == Code::Full => {

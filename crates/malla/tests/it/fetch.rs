@@ -120,6 +120,10 @@ fn fleet_under_kills(store: &str, nodes: usize) {
         std::io::Read::read_to_end(&mut { stdout }, &mut bytes).map(|_| bytes)
     });
     let (mut killed, began) = (0, Instant::now());
+    while servers[0].json(&["lanes", "list", "--search", "fetch/"]).is_empty() {
+        assert!(began.elapsed() < DEADLINE, "the client did not ask");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     while client.try_wait().expect("a child").is_none() {
         assert!(began.elapsed() < DEADLINE * 6, "the pages did not come");
         std::thread::sleep(Duration::from_millis(200 + dice.roll(600)));
