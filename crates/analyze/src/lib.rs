@@ -2,10 +2,25 @@
 //! and the last one makes the answers.
 
 pub mod analysis;
+mod analyst;
 pub mod bikes;
+mod buffer;
 pub mod csv;
 pub mod day;
+pub mod intake;
 pub mod lines;
 pub mod number;
+mod recent;
+mod study;
 pub mod summary;
+mod verbs;
 pub mod wire;
+
+pub use analyst::{Analyst, answers};
+pub use buffer::Buffer;
+pub use recent::Recent;
+pub use study::{
+    BATCHES_MAX, BatchHash, BatchKey, FINISHED, KnownBatch, MAP, NewBatch, NewStudy, PARTS_MAX, REDUCE, ROOM, SEQ_MAX,
+    Study, StudyId, StudyState, TakenBatch,
+};
+pub use verbs::{Analyze, Keep, Only, Settled, Settlement, StoredBatch};

@@ -22,6 +22,9 @@ pub(crate) enum List {
     Subscriptions,
     Jobs,
     Sites,
+    Analyses,
+    /// Of one analysis.
+    Batches,
     Events,
     Notifications,
     /// Found by what is in their events: it goes on below an event.
@@ -42,6 +45,8 @@ impl List {
             List::Subscriptions => 's',
             List::Jobs => 'j',
             List::Sites => 'o',
+            List::Analyses => 'y',
+            List::Batches => 'b',
             List::Events => 'v',
             List::Notifications => 'n',
             List::NotificationsByContent => 'c',

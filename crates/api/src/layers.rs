@@ -24,7 +24,7 @@ use crate::problem::{PROBLEM_JSON, Refusal, of_bare_status, render};
 
 /// Wraps a router, outermost first: reading on after an answer; the request's id, span and metrics; packing of answers; security headers;
 /// problems whole; panics; the time limit; the size limit of bodies (which counts unpacked bytes: the API's own routes
-/// unpack them, all but the one that takes events in).
+/// unpack them, all but those that take events, results and batches in).
 pub fn layers(router: Router, settings: &Settings) -> Router {
     observe::describe();
     router.layer(

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role};
+use malla_analyze::{Analyze, Recent};
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Limits, Queue};
@@ -91,6 +92,37 @@ impl Default for Fetching {
     }
 }
 
+/// What the operator decides about analyses.
+#[derive(Clone)]
+pub struct AnalyzeOptions {
+    /// Analyses that may be under way at once.
+    pub studies_max: u64,
+    /// Bytes of a batch, after unpacking.
+    pub batch_bytes_max: usize,
+    /// Packed bytes of batches that may wait to be worked on.
+    pub waiting_bytes_max: u64,
+    /// Packed bytes of the tables that come before the records of a city.
+    pub dimension_bytes_max: u64,
+    /// Bytes of batches in memory until they are safe; whoever comes with more has to wait. Unpacking them takes as much
+    /// again at worst.
+    pub in_hand_bytes_max: usize,
+    /// Where batches are left for whoever works on them in this process.
+    pub recent: Option<Arc<Recent>>,
+}
+
+impl Default for AnalyzeOptions {
+    fn default() -> Self {
+        Self {
+            studies_max: 2,
+            batch_bytes_max: 64_000_000,
+            waiting_bytes_max: 4_000_000_000,
+            dimension_bytes_max: 64_000_000,
+            in_hand_bytes_max: 256_000_000,
+            recent: None,
+        }
+    }
+}
+
 /// What the handlers work with.
 pub struct Services {
     pub queue: Arc<dyn Queue>,
@@ -104,6 +136,8 @@ pub struct Services {
     /// Gives work to devices.
     pub dispatcher: Arc<Dispatcher>,
     pub fetching: Fetching,
+    pub analyze: Arc<dyn Analyze>,
+    pub analyzing: AnalyzeOptions,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     /// The metrics as Prometheus text.
@@ -117,6 +151,7 @@ pub struct Services {
 /// It has no fallback, so that it merges with others; [`layers`] answers for what is unknown.
 pub fn router(services: Services) -> axum::Router {
     let app = App(Arc::new(Inner {
+        turns: routes::analyze::Turns::new(&services.analyzing),
         services,
         tails: Arc::new(Semaphore::new(TAILS_MAX)),
         intake: Arc::new(Semaphore::new(INTAKE_KIB_MAX as usize)),
@@ -135,6 +170,7 @@ struct Inner {
     tails: Arc<Semaphore>,
     intake: Arc<Semaphore>,
     edits: Mutex<()>,
+    turns: routes::analyze::Turns,
 }
 
 impl App {
@@ -147,6 +183,11 @@ impl App {
     pub(crate) fn intake_room(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
         let kib = u32::try_from(bytes.div_ceil(1024)).ok()?;
         Arc::clone(&self.0.intake).try_acquire_many_owned(kib).ok()
+    }
+
+    /// Turns to do what takes memory for analyses.
+    pub(crate) fn turns(&self) -> &routes::analyze::Turns {
+        &self.0.turns
     }
 
     /// A turn to read something, edit it and write it back, so that no change of a field is lost to another's.

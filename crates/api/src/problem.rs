@@ -26,7 +26,7 @@ pub(crate) struct Refusal {
 impl Refusal {
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
         let retry_after_s = match code {
-            Code::Full => Some(FULL_RETRY_S),
+            Code::Full | Code::NotAvailable => Some(FULL_RETRY_S),
             Code::Unavailable | Code::Timeout => Some(UNAVAILABLE_RETRY_S),
             _ => None,
         };
@@ -82,6 +82,8 @@ impl From<Error> for Refusal {
             Error::NotFound(_) => Code::NotFound,
             Error::WrongState { .. } => Code::WrongState,
             Error::Taken(_) => Code::Taken,
+            Error::Conflict(_) => Code::Conflict,
+            Error::NotAvailable(_) => Code::NotAvailable,
             Error::Invalid(_) => Code::Invalid,
             Error::Full { .. } => Code::Full,
             Error::KeyReused => Code::KeyReused,
@@ -152,12 +154,12 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::Forbidden | Code::Csrf => StatusCode::FORBIDDEN,
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Code::WrongState | Code::Taken | Code::LeaseLost | Code::ShownOnce => StatusCode::CONFLICT,
+        Code::WrongState | Code::Taken | Code::Conflict | Code::LeaseLost | Code::ShownOnce => StatusCode::CONFLICT,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Code::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
         Code::Internal | Code::Other => StatusCode::INTERNAL_SERVER_ERROR,
-        Code::Full | Code::Unavailable | Code::Timeout => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Full | Code::NotAvailable | Code::Unavailable | Code::Timeout => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 
@@ -171,6 +173,7 @@ fn title(code: Code) -> &'static str {
         Code::MethodNotAllowed => "Wrong method",
         Code::WrongState => "Wrong state",
         Code::Taken => "Taken",
+        Code::Conflict => "Conflict",
         Code::LeaseLost => "Lease lost",
         Code::ShownOnce => "Shown once",
         Code::TooLarge => "Too large",
@@ -178,6 +181,7 @@ fn title(code: Code) -> &'static str {
         Code::KeyReused => "Idempotency key reused",
         Code::Internal | Code::Other => "Internal error",
         Code::Full => "Full",
+        Code::NotAvailable => "Not available yet",
         Code::Unavailable => "Not available",
         Code::Timeout => "Took too long",
     }
@@ -195,6 +199,8 @@ mod tests {
         check(Error::NotFound("task x".into()), 404, "not_found");
         check(Error::WrongState { state: State::Queued, verb: "resumed" }, 409, "wrong_state");
         check(Error::Taken("the name is taken".into()), 409, "taken");
+        check(Error::Conflict("it differs".into()), 409, "conflict");
+        check(Error::NotAvailable("not yet".into()), 503, "not_available");
         check(Error::Invalid("no".into()), 400, "invalid");
         check(Error::Full { waiting: 2, limit: 1 }, 503, "full");
         check(Error::KeyReused, 422, "key_reused");

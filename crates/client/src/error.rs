@@ -1,6 +1,8 @@
 //! What can go wrong between a client and its server, in words for people.
 
-use malla_protocol::Problem;
+use std::time::Duration;
+
+use malla_protocol::{Code, Problem};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -27,6 +29,21 @@ impl Error {
             _ => None,
         }
     }
+
+    /// How long to wait before the same may well succeed: as the server says, else `otherwise`. `None` if it is of no use.
+    pub(crate) fn passes_after(&self, otherwise: Duration) -> Option<Duration> {
+        match self {
+            Error::Unreachable(..) => Some(otherwise),
+            Error::Problem(problem) if is_passing(problem.code) => {
+                Some(problem.retry_after_s.map_or(otherwise, |seconds| Duration::from_secs(seconds.into())))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_passing(code: Code) -> bool {
+    matches!(code, Code::Full | Code::NotAvailable | Code::Unavailable | Code::Timeout)
 }
 
 /// The innermost reason: what reqwest says first ("error sending request") helps nobody.

@@ -14,6 +14,8 @@
 
 mod access;
 mod alerts;
+mod analyze;
+mod bike_rides;
 mod error;
 mod events;
 mod fetch;
@@ -24,6 +26,8 @@ mod tail;
 mod tasks;
 mod transport;
 
+pub use analyze::Encoding;
+pub use bike_rides::BikeRides;
 pub use error::{Error, Result};
 pub use notify::SendEvent;
 pub use tail::Tail;

@@ -94,7 +94,7 @@ impl Client {
 
     /// Byte for byte.
     pub async fn event_body(&self, id: &str) -> Result<Vec<u8>> {
-        self.get_raw(&["api", "v1", "events", id, "body"]).await
+        self.get_raw(&["api", "v1", "events", id, "body"], &()).await
     }
 
     /// Newest first.

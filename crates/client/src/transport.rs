@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use malla_protocol::{IDEMPOTENCY_HEADER, Problem};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::{Certificate, Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -139,6 +140,11 @@ impl Client {
         Self { token: Some(token.into()), ..self.clone() }
     }
 
+    /// Whether all servers are on this machine.
+    pub fn is_local(&self) -> bool {
+        self.servers.iter().all(is_local)
+    }
+
     /// The same connection for who would rather wait so long for a server than be told that there is none.
     pub fn patient(&self, patience: Duration) -> Self {
         Self { patience, ..self.clone() }
@@ -149,8 +155,8 @@ impl Client {
     }
 
     /// The bytes of an answer as they are.
-    pub(crate) async fn get_raw(&self, path: &[&str]) -> Result<Vec<u8>> {
-        let call = Call { method: Method::GET, path, query: &(), body: None::<&()>, accept: None };
+    pub(crate) async fn get_raw(&self, path: &[&str], query: &impl Serialize) -> Result<Vec<u8>> {
+        let call = Call { method: Method::GET, path, query, body: None::<&()>, accept: None };
         whole(self.send(&call, Some(REQUEST_TIME_MAX)).await?).await
     }
 
@@ -221,18 +227,26 @@ impl Client {
         time_max: Option<Duration>,
         key: Option<&str>,
     ) -> Result<Response> {
+        self.ask_any(|server| {
+            let mut request = self.request(server, call);
+            if let Some(time_max) = time_max {
+                request = request.timeout(time_max);
+            }
+            match key {
+                Some(key) => request.header(IDEMPOTENCY_HEADER, key),
+                None => request,
+            }
+        })
+        .await
+    }
+
+    /// Asks one server after the other, from the one that answered last.
+    async fn ask_any(&self, request: impl Fn(&Url) -> RequestBuilder) -> Result<Response> {
         let first = self.current.load(Ordering::Relaxed);
         let mut last = None;
         for turn in 0..self.servers.len() {
             let index = (first + turn) % self.servers.len();
-            let mut request = self.request(&self.servers[index], call);
-            if let Some(time_max) = time_max {
-                request = request.timeout(time_max);
-            }
-            if let Some(key) = key {
-                request = request.header(IDEMPOTENCY_HEADER, key);
-            }
-            match request.send().await {
+            match request(&self.servers[index]).send().await {
                 Ok(response) => {
                     self.current.store(index, Ordering::Relaxed);
                     return judge(response).await;
@@ -246,6 +260,37 @@ impl Client {
         Err(last.unwrap_or_else(|| Error::Protocol("no server is given".into())))
     }
 
+    /// Puts bytes that may be put any number of times. With patience they are also put again after a server that cannot
+    /// take them now.
+    pub(crate) async fn put_bytes(
+        &self,
+        path: &[&str],
+        headers: &[(HeaderName, &'static str)],
+        body: &Bytes,
+    ) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            let sent = self.ask_any(|server| {
+                let request = self.http.put(address_of(server, path)).timeout(REQUEST_TIME_MAX).body(body.clone());
+                let request = headers.iter().fold(request, |request, (name, value)| request.header(name, *value));
+                self.with_own_token(request)
+            });
+            let again = match sent.await {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            let Some(wait) = again.passes_after(TRY_AGAIN) else { return Err(again) };
+            if began.elapsed() + wait >= self.patience {
+                return Err(again);
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
     fn request(&self, server: &Url, call: &Call<'_, impl Serialize, impl Serialize>) -> RequestBuilder {
         let mut request = self.http.request(call.method.clone(), address_of(server, call.path)).query(call.query);
         if let Some(body) = call.body {
@@ -254,6 +299,10 @@ impl Client {
         if let Some(accept) = call.accept {
             request = request.header(ACCEPT, accept);
         }
+        self.with_own_token(request)
+    }
+
+    fn with_own_token(&self, request: RequestBuilder) -> RequestBuilder {
         match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,

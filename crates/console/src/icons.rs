@@ -33,6 +33,10 @@ pub(crate) fn fetch() -> Markup {
     drawn(r#"<path d="M8 2v7.5M4.8 6.6 8 9.8l3.2-3.2M2.5 10.5v3h11v-3"/>"#)
 }
 
+pub(crate) fn analyze() -> Markup {
+    drawn(r#"<path d="M2.5 2.5v11h11M5.5 11V8M8.5 11V5M11.5 11V6.5"/>"#)
+}
+
 pub(crate) fn audit() -> Markup {
     drawn(r#"<path d="M4 2h6l3 3v9H4zM10 2v3h3M6.2 8h4.5M6.2 11h4.5"/>"#)
 }

@@ -2,8 +2,10 @@
 //!
 //! Pages are plain functions from what the rooms' verbs answer to markup. No SQL, no JSON API, no configuration here.
 
+mod analyze;
 mod assets;
 mod audit;
+mod bars;
 mod caller;
 mod content;
 mod cookie;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role, Secret};
+use malla_analyze::Analyze;
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
@@ -45,6 +48,8 @@ use crate::gate::Gate;
 
 /// Live streams in one process; each renders its page about once a second.
 const STREAMS_MAX: usize = 256;
+/// Answers of analyses under way that are made at once: each reads all that is known.
+const SO_FAR_AT_ONCE: usize = 2;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -93,6 +98,7 @@ pub struct Services {
     pub intake: Arc<Intake>,
     pub fetch: Arc<dyn Fetch>,
     pub fetching: Fetching,
+    pub analyze: Arc<dyn Analyze>,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     pub settings: Settings,
@@ -124,11 +130,14 @@ pub(crate) struct House {
     intake: Arc<Intake>,
     fetch: Arc<dyn Fetch>,
     fetching: Fetching,
+    analyze: Arc<dyn Analyze>,
     clock: Arc<dyn Clock>,
     passwords: Passwords,
     settings: Settings,
     gate: Gate,
     streams: Arc<Semaphore>,
+    /// Turns to make answers of what is known so far.
+    so_far: Semaphore,
     /// What the forms of somebody without a session carry: a foreign site cannot read it.
     anonymous_csrf: String,
 }
@@ -139,6 +148,7 @@ impl House {
         Self {
             gate: Gate::new(services.clock.clone()),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            so_far: Semaphore::new(SO_FAR_AT_ONCE),
             anonymous_csrf: csrf.reveal().to_owned(),
             queue: services.queue,
             access: services.access,
@@ -148,6 +158,7 @@ impl House {
             intake: services.intake,
             fetch: services.fetch,
             fetching: services.fetching,
+            analyze: services.analyze,
             clock: services.clock,
             passwords: services.passwords,
             settings: services.settings,

@@ -18,7 +18,7 @@ use crate::frame::{Block, Page};
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, audit, cookie, fetch, lanes, notify, overview, tasks};
+use crate::{Console, analyze, audit, cookie, fetch, lanes, notify, overview, tasks};
 
 /// The shortest and longest wait between two renderings.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
@@ -41,7 +41,10 @@ async fn render(console: &Console, person: &Person, path: &str, params: &Params)
             if let Some(page) = notify::live_page(console, person, path, params).await {
                 return page;
             }
-            let page = fetch::live_page(console, person, path, params).await;
+            if let Some(page) = fetch::live_page(console, person, path, params).await {
+                return page;
+            }
+            let page = analyze::live_page(console, person, path, params).await;
             page.unwrap_or_else(|| Err(Refusal::not_found("A live page at this address")))
         }
     }

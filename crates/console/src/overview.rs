@@ -10,11 +10,11 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, fetch, parts, words};
+use crate::{Console, analyze, fetch, parts, words};
 
 const ROWS: usize = 8;
-/// Of the jobs of fetch, only what is going on.
-const JOBS: usize = 4;
+/// Of the rooms' own lists, only what is going on.
+const LATEST: usize = 4;
 /// Lanes come in the order of their keys: this many are looked through for the longest queues.
 const LANES_SEEN: usize = 500;
 
@@ -26,17 +26,18 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
     let scope = person.principal.scope();
     let failed = TaskFilter { states: vec![State::Failed], ..TaskFilter::all(scope.clone()) };
     let (any, paused) = (LaneFilter::default(), LaneFilter { paused: Some(true), ..LaneFilter::default() });
-    let (kinds, failed, seen, paused, jobs) = tokio::try_join!(
+    let (kinds, failed, seen, paused, jobs, studies) = tokio::try_join!(
         console.queue.counts(&scope),
         console.queue.tasks(&failed, None, ROWS),
         console.queue.lanes(&scope, &any, None, LANES_SEEN),
         console.queue.lanes(&scope, &paused, None, ROWS),
-        console.fetch.jobs(&scope, None, JOBS),
+        console.fetch.jobs(&scope, None, LATEST),
+        console.analyze.studies(&scope, None, LATEST),
     )?;
     let mut total = StateCounts::default();
     kinds.iter().for_each(|kind| total.add(&kind.counts));
     let page = Page::new("/", "Overview");
-    if total.total() == 0 && seen.lanes.is_empty() && jobs.is_empty() {
+    if total.total() == 0 && seen.lanes.is_empty() && jobs.is_empty() && studies.is_empty() {
         return Ok(page.live("tiles", first_steps(person)));
     }
     let now = console.now();
@@ -55,6 +56,7 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
             },
         )
         .live("jobs", fetch::latest_jobs(now, &jobs))
+        .live("analyses", analyze::latest(now, &studies))
         .live("kinds", kinds_table(&kinds)))
 }
 

@@ -61,7 +61,8 @@ impl Plot<'_> {
         }
     }
 
-    fn drawing(&self) -> Markup {
+    /// The plot alone.
+    pub(crate) fn drawing(&self) -> Markup {
         let top = nice(self.highest());
         let (title, description) = (format!("{}-title", self.id), format!("{}-desc", self.id));
         html! {

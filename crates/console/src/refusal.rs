@@ -70,10 +70,13 @@ impl From<Error> for Refusal {
         let status = match &error {
             Error::NotFound(what) => return Self::not_found(what),
             Error::Invalid(_) => StatusCode::BAD_REQUEST,
-            Error::LeaseLost(_) | Error::WrongState { .. } | Error::Taken(_) | Error::KeyReused | Error::ShownOnce => {
-                StatusCode::CONFLICT
-            }
-            Error::Full { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Error::LeaseLost(_)
+            | Error::WrongState { .. }
+            | Error::Taken(_)
+            | Error::Conflict(_)
+            | Error::KeyReused
+            | Error::ShownOnce => StatusCode::CONFLICT,
+            Error::Full { .. } | Error::NotAvailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Error::Unavailable(why) => {
                 tracing::warn!(why, "the console cannot reach the store");
                 let sentence =

@@ -13,8 +13,8 @@ use crate::caller::{Caller, from_elsewhere};
 use crate::frame::{Page, document};
 use crate::refusal::Refusal;
 use crate::{
-    Console, assets, audit, cookie, fetch, groups, lanes, live, login, notify, overview, parts, tasks, theme, tokens,
-    users,
+    Console, analyze, assets, audit, cookie, fetch, groups, lanes, live, login, notify, overview, parts, tasks, theme,
+    tokens, users,
 };
 
 /// Forms are small.
@@ -52,6 +52,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/tokens/{name}/delete", post(tokens::delete))
         .merge(notify::routes())
         .merge(fetch::routes())
+        .merge(analyze::routes())
         .fallback(no_such_page)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
         .layer(from_fn_with_state(console.clone(), dress))

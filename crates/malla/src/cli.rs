@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    audit, bench, bikes, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config,
+    analyses, audit, bench, bikes, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config,
 };
 use crate::commands::{robots, tasks, tokens, users, worker};
 use crate::config::Flag;
@@ -47,8 +47,10 @@ pub(crate) enum Command {
     Devices(devices::Command),
     /// What a robots.txt means
     Robots(robots::Command),
-    /// Data sets of bike rides
+    /// Answers about bike rides: a data set in, the answers out
     Bikes(bikes::Command),
+    /// Analyses: list, show, answer, cancel
+    Analyses(analyses::Command),
     /// Endpoints, subscriptions, events and notifications
     Notify(notify::Command),
     /// Tasks of any room: list, show, submit, retry, discard, pause, resume, confirm, tail

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use malla_analyze::Analyze;
 use malla_fetch::{Fetch, Keep};
 use malla_notify::{Dispatcher, Notify, Statistics, Watch};
 use malla_queue::{Kind, Queue, Result, Retention, Scope, State, StateCounts};
@@ -31,6 +32,7 @@ const INDEX_EVERY: Duration = Duration::from_secs(2);
 const INDEX_STEP: usize = 250;
 const ORPHANS_EVERY: Duration = Duration::from_secs(2);
 const ORPHANS_STEP: usize = 100;
+const STUDIES_EVERY: Duration = Duration::from_secs(2);
 const TRIM_EVERY: Duration = Duration::from_secs(10);
 const RECORD_EVERY: Duration = Duration::from_secs(2);
 const WATCH_EVERY: Duration = Duration::from_secs(10);
@@ -75,6 +77,17 @@ pub(crate) async fn trim(fetch: Arc<dyn Fetch>, keep: Keep, stop: Stop) {
         Ok(())
     };
     repeat("keep the cache within its bounds", TRIM_EVERY, TRIM_EVERY, stop, duty).await;
+}
+
+/// Ends analyses that cannot end by themselves, and drops what belongs to those that are over, in small steps.
+pub(crate) async fn sweep_studies(analyze: Arc<dyn Analyze>, keep: malla_analyze::Keep, stop: Stop) {
+    let duty = || async {
+        while analyze.sweep(keep).await? > 0 {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    };
+    repeat("look after analyses", STUDIES_EVERY, STUDIES_EVERY, stop, duty).await;
 }
 
 /// Gives Malla's own events their notifications.

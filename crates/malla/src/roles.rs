@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::analyzing::Analyzing;
 use crate::config::Config;
 use crate::duties;
 use crate::fetching::Fetching;
@@ -78,6 +79,9 @@ impl FromStr for Role {
     }
 }
 
+/// The rooms put together.
+pub(crate) type Rooms<'a> = (&'a Arc<Notifying>, &'a Arc<Fetching>, &'a Analyzing);
+
 /// How much a worker loop takes at once.
 struct Pace {
     concurrency: usize,
@@ -103,8 +107,7 @@ impl Crew {
         config: &Config,
         queue: &Arc<dyn Queue>,
         clock: &Arc<SystemClock>,
-        notifying: &Arc<Notifying>,
-        fetching: &Arc<Fetching>,
+        (notifying, fetching, analyzing): Rooms<'_>,
     ) -> Result<()> {
         self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
         self.tasks.spawn(duties::record(notifying.clone(), self.stop.subscribe()));
@@ -125,6 +128,12 @@ impl Crew {
         if config.roles.contains(&Role::Medic) {
             self.tasks.spawn(duties::trim(fetching.fetch.clone(), fetching.keep(), self.stop.subscribe()));
             self.tasks.spawn(duties::answer_orphans(fetching.fetch.clone(), self.stop.subscribe()));
+            let (analyze, keep) = (analyzing.analyze.clone(), analyzing.keep());
+            self.tasks.spawn(duties::sweep_studies(analyze, keep, self.stop.subscribe()));
+        }
+        if config.roles.contains(&Role::Analyst) {
+            let pace = Pace { concurrency: analyzing.in_hand(), batch: analyzing.in_hand() };
+            self.work(config, Room::new(malla_analyze::ROOM)?, analyzing.analyst(clock), pace, queue, clock);
         }
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));

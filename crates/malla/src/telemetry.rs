@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use malla_queue::UnixMs;
-use metrics::{describe_gauge, gauge};
+use metrics::{Unit, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 
@@ -52,6 +52,8 @@ pub(crate) fn metrics(started_at: UnixMs) -> anyhow::Result<PrometheusHandle> {
         .context("cannot start the metrics")?;
     describe_gauge!("malla_up", "Always 1, with the version as a label.");
     describe_gauge!("malla_tasks", "Tasks by kind and state.");
+    describe_histogram!("malla_store_write_seconds", Unit::Seconds, "Time of a transaction of the embedded store");
+    describe_histogram!("malla_store_sync_seconds", Unit::Seconds, "Time until the disk has what was written");
     describe_gauge!("process_start_time_seconds", "When this process started, in seconds since 1970.");
     describe_gauge!("process_resident_memory_bytes", "Memory of this process that is in RAM.");
     gauge!("malla_up", "version" => env!("CARGO_PKG_VERSION")).set(1.0);

@@ -11,11 +11,12 @@ use malla_store::Opened;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::time::Instant;
 
+use crate::analyzing::Analyzing;
 use crate::config::{Config, masked_url};
 use crate::data_dir::{DataDir, ServerFile};
 use crate::fetching::Fetching;
 use crate::notifying::Notifying;
-use crate::roles::{Crew, Role};
+use crate::roles::{Crew, Role, Rooms};
 use crate::serve::Server;
 use crate::signals::{Asked, Signals};
 use crate::{first_run, serve, telemetry};
@@ -127,8 +128,10 @@ async fn start(
     let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
     let notifying = Arc::new(Notifying::new(config, store, clock)?);
     let fetching = Arc::new(Fetching::new(config, store, clock)?);
+    let analyzing = Analyzing::new(config, store);
+    let rooms = (&notifying, &fetching, &analyzing);
     if !config.roles.contains(&Role::Api) {
-        crew.start(config, &store.queue, clock, &notifying, &fetching)?;
+        crew.start(config, &store.queue, clock, rooms)?;
         say(&format!("malla is up: {}", role_names(config)));
         return Ok(Running { crew, server: None, notifying });
     }
@@ -136,7 +139,6 @@ async fn start(
     let url = serve::url(config, bound.address);
     let passwords = Passwords::new()?;
     let password = first_run::prepare(&store.access, &passwords, data).await?;
-    let rooms = (&*notifying, &*fetching);
     let router = router(config, clock, metrics, store, rooms, passwords, &crew);
     let server = serve::start(bound, config, router).await?;
     let ca = match config.tls() {
@@ -144,7 +146,7 @@ async fn start(
         None => None,
     };
     data.write_server(&ServerFile { url: url.clone(), pid: std::process::id(), ca })?;
-    crew.start(config, &store.queue, clock, &notifying, &fetching)?;
+    crew.start(config, &store.queue, clock, rooms)?;
     if let Some(password) = password {
         say(&format!("first start: log in to the console as admin with the password {password}"));
     }
@@ -157,7 +159,7 @@ fn router(
     clock: &Arc<SystemClock>,
     metrics: PrometheusHandle,
     store: &Opened,
-    (notifying, fetching): (&Notifying, &Fetching),
+    (notifying, fetching, analyzing): Rooms<'_>,
     passwords: Passwords,
     crew: &Crew,
 ) -> Router {
@@ -182,6 +184,8 @@ fn router(
         fetch: fetching.fetch.clone(),
         dispatcher: fetching.dispatcher.clone(),
         fetching: fetching.for_api(),
+        analyze: analyzing.analyze.clone(),
+        analyzing: analyzing.for_api(),
         clock: clock.clone(),
         passwords: passwords.clone(),
         metrics: Arc::new(move || metrics.render()),
@@ -197,6 +201,7 @@ fn router(
         intake: notifying.intake.clone(),
         fetch: fetching.fetch.clone(),
         fetching: fetching.for_console(),
+        analyze: analyzing.analyze.clone(),
         clock: clock.clone(),
         passwords,
         settings: malla_console::Settings {

@@ -13,12 +13,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("reach", &["queue"]),
     ("notify", &["queue", "reach"]),
     ("fetch", &["queue", "reach"]),
-    ("analyze", &[]),
-    ("store", &["queue", "access", "notify", "fetch"]),
+    ("analyze", &["queue"]),
+    ("store", &["queue", "access", "notify", "fetch", "analyze"]),
     ("protocol", &[]),
     ("client", &["protocol"]),
-    ("api", &["queue", "access", "notify", "fetch", "protocol"]),
-    ("console", &["queue", "access", "notify", "fetch", "protocol"]),
+    ("api", &["queue", "access", "notify", "fetch", "analyze", "protocol"]),
+    ("console", &["queue", "access", "notify", "fetch", "analyze", "protocol"]),
 ];
 
 /// Crates from elsewhere that have one home.

@@ -234,15 +234,15 @@ impl Drop for Watched<'_> {
 
 #[async_trait]
 impl Work for Deliverer {
-    async fn work(&self, task: &Leased) -> Verdict {
+    async fn work(&self, task: &Leased) -> Option<Verdict> {
         let (subscription, event) = match self.find(task).await {
             Ok(found) => found,
-            Err(verdict) => return verdict,
+            Err(verdict) => return Some(verdict),
         };
         let watched = Watched::begin(self, task, &subscription);
         let verdict = self.deliver(task, &subscription, event).await;
         watched.end(&verdict);
-        verdict
+        Some(verdict)
     }
 }
 

@@ -3,6 +3,7 @@
 //! No behaviour lives here and nothing of the server's rooms: other people's programs use this crate alone.
 
 mod access;
+mod analyze;
 mod fetch;
 mod lane;
 mod notify;
@@ -14,6 +15,10 @@ mod whole;
 pub use access::{
     AuditQuery, AuditView, GroupView, Health, Me, NewGroup, NewToken, NewUser, Role, TokenMade, TokenView, UserChange,
     UserView, Verification,
+};
+pub use analyze::{
+    Analysis, AnalysisState, AnswerFormat, AnswerQuery, BadLine, BatchCounts, City, Complete, FarStation, GrownStation,
+    NewAnalysis, Rain, RainyDay, TakenBatch, Year,
 };
 pub use fetch::{
     BlockView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery,

@@ -52,6 +52,8 @@ pub enum Code {
     WrongState,
     /// 409: somebody else has this name or key, or it is in use.
     Taken,
+    /// 409: it contradicts what came before.
+    Conflict,
     /// 409: the lease ran out.
     LeaseLost,
     /// 409: a repeat of a request whose secret was shown only once.
@@ -66,6 +68,8 @@ pub enum Code {
     Internal,
     /// 503: too much is waiting. `Retry-After` says when to come back.
     Full,
+    /// 503: it is not there yet, or all places are taken. `Retry-After` says when to come back.
+    NotAvailable,
     /// 503: the store or the server cannot answer now. `Retry-After` says when to come back.
     Unavailable,
     /// 503: it took too long. It may have been carried out all the same.
@@ -87,6 +91,7 @@ impl Code {
             Code::MethodNotAllowed => "method_not_allowed",
             Code::WrongState => "wrong_state",
             Code::Taken => "taken",
+            Code::Conflict => "conflict",
             Code::LeaseLost => "lease_lost",
             Code::ShownOnce => "shown_once",
             Code::TooLarge => "too_large",
@@ -94,6 +99,7 @@ impl Code {
             Code::KeyReused => "key_reused",
             Code::Internal => "internal",
             Code::Full => "full",
+            Code::NotAvailable => "not_available",
             Code::Unavailable => "unavailable",
             Code::Timeout => "timeout",
             Code::Other => "other",

@@ -79,8 +79,8 @@ pub struct Driller;
 
 #[async_trait]
 impl Work for Driller {
-    async fn work(&self, task: &Leased) -> Verdict {
-        match Drill::parse(&task.payload) {
+    async fn work(&self, task: &Leased) -> Option<Verdict> {
+        Some(match Drill::parse(&task.payload) {
             Ok(drill) => {
                 if drill.work_ms > 0 {
                     tokio::time::sleep(Duration::from_millis(drill.work_ms)).await;
@@ -88,6 +88,6 @@ impl Work for Driller {
                 drill.verdict(task)
             }
             Err(error) => Verdict::Failed(Failure { next: crate::NextTry::Never, ..Failure::new(error.to_string()) }),
-        }
+        })
     }
 }

@@ -20,6 +20,14 @@ pub enum Error {
     #[error("{0}")]
     Taken(String),
 
+    /// It contradicts what came before.
+    #[error("{0}")]
+    Conflict(String),
+
+    /// It is not there yet, or all places are taken. The caller comes back later.
+    #[error("{0}")]
+    NotAvailable(String),
+
     #[error("{0}")]
     Invalid(String),
 

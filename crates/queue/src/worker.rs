@@ -24,7 +24,8 @@ use crate::{Clock, Failure, Holder, LeaseRequest, LeaseToken, Leased, Leases, Qu
 #[async_trait]
 pub trait Work: Send + Sync + 'static {
     /// One attempt. It may be cancelled at any await: the lease is lost, or the process must go.
-    async fn work(&self, task: &Leased) -> Verdict;
+    /// `None`: the lease was ended already, by a verb of the room.
+    async fn work(&self, task: &Leased) -> Option<Verdict>;
 }
 
 #[derive(Debug, Clone)]
@@ -221,11 +222,13 @@ fn start(
     hand.take_up(leased.clone());
     let abort = running.spawn(async move {
         let attempt = AssertUnwindSafe(work.work(&leased)).catch_unwind();
-        let verdict =
-            attempt.await.unwrap_or_else(|_| Verdict::Failed(Failure::new("the worker panicked: see its log")));
+        let panicked = |_| Some(Verdict::Failed(Failure::new("the worker panicked: see its log")));
+        let verdict = attempt.await.unwrap_or_else(panicked);
         crash::point("worker.worked");
-        if hand_of_task.ended(token) {
-            ends.send(Finished { leased, verdict, slot }).await;
+        match verdict {
+            None => hand_of_task.put_down(token),
+            Some(verdict) if hand_of_task.ended(token) => ends.send(Finished { leased, verdict, slot }).await,
+            Some(_) => {}
         }
     });
     hand.started(token, abort);

@@ -4,6 +4,8 @@
 //! a small model under random verbs, `tests/it/model.rs`.
 
 mod alert_rows;
+mod analyze_ends;
+mod analyze_rows;
 mod arrivals;
 mod causes;
 mod checks;
@@ -16,6 +18,7 @@ mod fetch_rows;
 mod figures;
 mod keeping;
 mod listing;
+mod listing_analyze;
 mod listing_fetch;
 mod listing_notify;
 mod nonces;
@@ -33,6 +36,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use malla_access::Access;
+use malla_analyze::Analyze;
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
@@ -45,6 +49,7 @@ pub struct Opened {
     pub statistics: Arc<dyn Statistics>,
     pub alerts: Arc<dyn Alerts>,
     pub fetch: Arc<dyn Fetch>,
+    pub analyze: Arc<dyn Analyze>,
     /// `sqlite` or `postgres`.
     pub backend: &'static str,
     which: Which,
@@ -76,6 +81,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             statistics: store.clone(),
             alerts: store.clone(),
             fetch: store.clone(),
+            analyze: store.clone(),
             backend: "sqlite",
             which: Which::Sqlite(store),
         });
@@ -90,6 +96,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             statistics: store.clone(),
             alerts: store.clone(),
             fetch: store.clone(),
+            analyze: store.clone(),
             backend: "postgres",
             which: Which::Postgres(store),
         });

@@ -1,7 +1,7 @@
 //! The questions of `verify`: each finds what should not be, in words.
 
 /// `{now}` stands for the time.
-pub(crate) const QUESTIONS: [&str; 18] = [
+pub(crate) const QUESTIONS: [&str; 23] = [
     include_str!("../sql/both/verify/tally.sql"),
     include_str!("../sql/both/verify/tally_total.sql"),
     include_str!("../sql/both/verify/lane_tally.sql"),
@@ -20,6 +20,11 @@ pub(crate) const QUESTIONS: [&str; 18] = [
     include_str!("../sql/both/verify/cached_page.sql"),
     include_str!("../sql/both/verify/job_waits.sql"),
     include_str!("../sql/both/verify/job_answers.sql"),
+    include_str!("../sql/both/verify/analysis_counts.sql"),
+    include_str!("../sql/both/verify/analysis_bytes.sql"),
+    include_str!("../sql/both/verify/analysis_map.sql"),
+    include_str!("../sql/both/verify/analysis_reduce.sql"),
+    include_str!("../sql/both/verify/analysis_reduce_once.sql"),
 ];
 
 /// Findings of one question at most: the first few say what is wrong.

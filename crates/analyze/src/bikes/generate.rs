@@ -38,6 +38,12 @@ fn days(year: i32) -> std::ops::Range<i32> {
     first(year)..first(year + 1)
 }
 
+/// How many trips each city gets.
+pub fn shares(trips: u64) -> impl Iterator<Item = u64> {
+    let cities = CITIES.len() as u64;
+    (0..cities).map(move |n| trips / cities + u64::from(n < trips % cities))
+}
+
 /// Days of rain, one in nine of them heavy; some days are missing.
 pub fn weather(city: &str, seed: u64, out: &mut impl Write) -> io::Result<()> {
     let mut dice = Dice::new(seed, &format!("weather/{city}"));

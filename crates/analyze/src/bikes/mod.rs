@@ -4,6 +4,8 @@ mod answers;
 mod city;
 pub mod generate;
 pub mod naive;
+#[cfg(test)]
+mod oddities;
 mod partial;
 #[cfg(test)]
 mod tests;

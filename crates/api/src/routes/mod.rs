@@ -1,6 +1,7 @@
 //! The routes, one file a thing. Each states its permission twice: in its type, which is what counts, and in the
 //! OpenAPI document (`x-permission`), which the tests compare with what happens.
 
+pub(crate) mod analyze;
 mod audit;
 mod bulk;
 mod fetch;
@@ -34,6 +35,7 @@ pub(crate) fn all() -> OpenApiRouter<App> {
     house()
         .merge(notify())
         .merge(fetch())
+        .merge(analyze())
         // Whoever is merged with this router may have a page for the unknown; here it is a problem document.
         .route("/api/{*rest}", axum::routing::any(unknown))
         .layer(RequestDecompressionLayer::new())
@@ -41,6 +43,8 @@ pub(crate) fn all() -> OpenApiRouter<App> {
         .routes(routes!(notify::intake::post, notify::intake::put, notify::intake::patch))
         // Results of devices come packed one by one.
         .routes(routes!(fetch::fleet::results))
+        // A batch is kept packed.
+        .routes(routes!(analyze::batches::take))
         .layer(from_fn(before_the_answer))
 }
 
@@ -121,6 +125,17 @@ fn fetch() -> OpenApiRouter<App> {
         .routes(routes!(fleet::give_back))
         .routes(routes!(fleet::heartbeat))
         .routes(routes!(fleet::leave))
+}
+
+/// Analyses, their batches and answers.
+fn analyze() -> OpenApiRouter<App> {
+    use analyze::{answers, batches, studies};
+    OpenApiRouter::new()
+        .routes(routes!(studies::list, studies::begin))
+        .routes(routes!(studies::show, studies::cancel))
+        .routes(routes!(studies::complete))
+        .routes(routes!(batches::list))
+        .routes(routes!(answers::show))
 }
 
 async fn unknown(uri: Uri) -> Refusal {

@@ -1,6 +1,7 @@
 //! From the rooms' things to what travels: times become texts, groups' numbers become names.
 
 pub(crate) mod alerts;
+pub(crate) mod analyze;
 pub(crate) mod fetch;
 pub(crate) mod notify;
 pub(crate) mod statistics;

@@ -10,10 +10,12 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Html;
 use malla_access::{Access, NewToken, NewUser, Passwords, Role, Secret};
-use malla_api::{Fetching, Services, Settings, layers, router};
+use malla_analyze::{Analyst, Recent};
+use malla_api::{AnalyzeOptions, Fetching, Services, Settings, layers, router};
 use malla_fetch::{Dispatcher, DispatcherOptions};
 use malla_notify::{Intake, RecentEvents};
 use malla_queue::drill::{KIND, room};
+use malla_queue::worker::Work as _;
 use malla_queue::{
     Act, Clock as _, Holder, Kind, LaneKey, LeaseRequest, Limits, ManualClock, NewTask, Queue, Room, TaskId, UnixMs,
     Verdict,
@@ -72,6 +74,16 @@ impl House {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
+        // More than a test begins.
+        let analyzing = AnalyzeOptions { studies_max: 1_000, ..AnalyzeOptions::default() };
+        Self::open(settings, analyzing).await
+    }
+
+    pub(crate) async fn analyzing(options: AnalyzeOptions) -> Self {
+        Self::open(Settings::default(), options).await
+    }
+
+    async fn open(settings: Settings, analyzing: AnalyzeOptions) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(NOON));
         let store = Sqlite::open(&dir.path().join("malla.db"), clock.clone(), Limits::default()).await.unwrap();
@@ -87,6 +99,8 @@ impl House {
             fetch: store.clone(),
             dispatcher: Dispatcher::new(store.clone(), store.clone(), clock.clone(), DispatcherOptions::default()),
             fetching: Fetching::default(),
+            analyze: store.clone(),
+            analyzing,
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(|| "malla_up 1\n".to_owned()),
@@ -202,6 +216,25 @@ impl House {
     pub(crate) async fn event(&self, endpoint: &str, body: &str) -> String {
         let request = Request::post(format!("/in/{endpoint}")).body(Body::from(body.to_owned())).unwrap();
         self.send(request).await.ok()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Works on all that is due of analyses, until nothing is; says how many tasks that were.
+    pub(crate) async fn analyze(&self) -> usize {
+        let analyst = Analyst::new(self.store.clone(), self.clock.clone(), Arc::new(Recent::new(0)), 1);
+        let rooms = vec![Room::new(malla_analyze::ROOM).unwrap()];
+        let mut worked = 0;
+        loop {
+            let holder = Holder::Member("test".into());
+            let request = LeaseRequest::new(rooms.clone(), 100, holder, Duration::from_secs(30));
+            let leases = self.store.lease(request).await.unwrap();
+            if leases.tasks.is_empty() {
+                return worked;
+            }
+            for task in &leases.tasks {
+                assert!(analyst.work(task).await.is_none(), "it commits by itself");
+                worked += 1;
+            }
+        }
     }
 
     /// Leases all that is due and ends it with this verdict.

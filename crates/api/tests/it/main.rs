@@ -4,6 +4,8 @@
 
 mod access;
 mod alerts;
+mod analyze;
+mod batches;
 mod documents;
 mod endpoints;
 mod events;

@@ -28,6 +28,7 @@ struct Target {
     alert: String,
     job: String,
     device: String,
+    analysis: String,
 }
 
 /// Who may call a route.
@@ -89,6 +90,7 @@ fn probes() -> BTreeMap<&'static str, Probe> {
     add("GET /api/v1/verify", "/api/v1/verify", false, nothing);
     add_notify(&mut add);
     add_fetch(&mut add);
+    add_analyze(&mut add);
     add("GET /livez", "/livez", false, nothing);
     add("GET /readyz", "/readyz", false, nothing);
     add("GET /metrics", "/metrics", false, nothing);
@@ -167,6 +169,25 @@ fn add_fetch(add: Add<'_>) {
     }
 }
 
+fn add_analyze(add: Add<'_>) {
+    add("GET /api/v1/analyses", "/api/v1/analyses", false, nothing);
+    add("POST /api/v1/analyses", "/api/v1/analyses", true, |t| {
+        Some(json!({ "kind": "csv-summary", "group": t.group }))
+    });
+    add("GET /api/v1/analyses/{id}", "/api/v1/analyses/{analysis}", true, nothing);
+    add("DELETE /api/v1/analyses/{id}", "/api/v1/analyses/{analysis}", true, nothing);
+    // JSON on one line is a header without records.
+    add("PUT /api/v1/analyses/{id}/{input}/{city}/{seq}", "/api/v1/analyses/{analysis}/rows/all/0", true, |_| {
+        Some(json!({ "a": 1 }))
+    });
+    add("GET /api/v1/analyses/{id}/batches", "/api/v1/analyses/{analysis}/batches", true, nothing);
+    add("POST /api/v1/analyses/{id}/complete", "/api/v1/analyses/{analysis}/complete", true, |_| {
+        Some(json!({ "batches": 0 }))
+    });
+    let answer = "/api/v1/analyses/{analysis}/results/columns?partial=true";
+    add("GET /api/v1/analyses/{id}/results/{name}", answer, true, nothing);
+}
+
 #[tokio::test]
 async fn every_route_is_open_to_exactly_those_whom_its_permission_names() {
     let house = House::new().await;
@@ -241,6 +262,8 @@ async fn target(house: &House, group: &str) -> Target {
     house.post("/api/v1/fetch", "admin", known).await.ok();
     let join = json!({ "version": 1, "name": fresh });
     let device = house.post("/api/v1/fleet/join", &token, join).await.ok()["device"].to_string();
+    let new = json!({ "kind": "csv-summary", "group": group });
+    let analysis = house.post("/api/v1/analyses", "admin", new).await.ok()["id"].as_str().unwrap().to_owned();
     Target {
         group: group.into(),
         task,
@@ -257,6 +280,7 @@ async fn target(house: &House, group: &str) -> Target {
         alert,
         job,
         device,
+        analysis,
     }
 }
 
@@ -272,6 +296,7 @@ fn filled(path: &str, target: &Target) -> String {
     path.replace("{group}", &target.group)
         .replace("{job}", &target.job)
         .replace("{device}", &target.device)
+        .replace("{analysis}", &target.analysis)
         .replace("{task}", &target.task)
         .replace("{lane}", &encoded(&target.lane))
         .replace("{user}", &target.user)
@@ -303,6 +328,7 @@ async fn lists_hold_nothing_of_other_groups() {
         check_list(&house, token, "/api/v1/notifications", &ours.notification, &theirs.notification).await;
         check_list(&house, token, "/api/v1/alerts", &ours.alert, &theirs.alert).await;
         check_list(&house, token, "/api/v1/fetch/jobs", &ours.job, &theirs.job).await;
+        check_list(&house, token, "/api/v1/analyses", &ours.analysis, &theirs.analysis).await;
         check_list(&house, token, "/api/v1/devices", &ours.fresh, &theirs.fresh).await;
         let counts = house.get("/api/v1/tasks/counts", token).await.ok();
         assert_eq!(counts["total"]["queued"], 2, "a drill and a notification");
@@ -351,6 +377,8 @@ async fn readonly_is_refused_before_anything_is_looked_up_or_read() {
         ("PATCH", "/api/v1/subscriptions/nobody"),
         ("POST", "/api/v1/notifications/nonsense/resend"),
         ("POST", "/api/v1/notifications/discard"),
+        ("POST", "/api/v1/analyses"),
+        ("PUT", "/api/v1/analyses/nonsense/trips/x/0"),
     ] {
         house.call(method, path, "readonly", None).await.refused(403, "forbidden", &["readonly", "role user"]);
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // in a test it is the assertion
 
+mod analyze;
 mod failing;
 mod notify;
 mod routes;

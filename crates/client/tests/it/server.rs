@@ -3,19 +3,24 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use malla_access::{Access as _, NewToken, NewUser, Passwords, Role, Secret};
-use malla_api::{Fetching, Services, Settings, layers, router};
+use malla_analyze::{Analyst, Recent};
+use malla_api::{AnalyzeOptions, Fetching, Services, Settings, layers, router};
 use malla_client::{Client, ClientOptions};
 use malla_fetch::{Dispatcher, DispatcherOptions};
 use malla_notify::{Intake, RecentEvents};
-use malla_queue::{Act, Limits, SystemClock};
+use malla_queue::worker::Work as _;
+use malla_queue::{Act, Holder, LeaseRequest, Limits, Queue as _, Room, SystemClock};
 use malla_store::sqlite::Sqlite;
 use tokio::net::TcpListener;
 
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) ready: Arc<AtomicBool>,
+    store: Arc<Sqlite>,
+    clock: Arc<SystemClock>,
     _dir: tempfile::TempDir,
 }
 
@@ -41,10 +46,12 @@ impl Server {
             fetch: store.clone(),
             dispatcher: Dispatcher::new(store.clone(), store.clone(), clock.clone(), DispatcherOptions::default()),
             fetching: Fetching::default(),
+            analyze: store.clone(),
+            analyzing: AnalyzeOptions::default(),
             notify: store.clone(),
             statistics: store.clone(),
-            alerts: store,
-            clock,
+            alerts: store.clone(),
+            clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(String::new),
             ready: Arc::new(move || if is_ready.load(Ordering::SeqCst) { Ok(()) } else { Err("stopping".into()) }),
@@ -54,7 +61,19 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, app).await });
-        Self { url, ready, _dir: dir }
+        Self { url, ready, store, clock, _dir: dir }
+    }
+
+    /// Works on what is due of analyses; says how many tasks that were.
+    pub(crate) async fn analyze(&self) -> usize {
+        let analyst = Analyst::new(self.store.clone(), self.clock.clone(), Arc::new(Recent::new(0)), 1);
+        let rooms = vec![Room::new(malla_analyze::ROOM).unwrap()];
+        let request = LeaseRequest::new(rooms, 100, Holder::Member("test".into()), Duration::from_secs(30));
+        let tasks = self.store.lease(request).await.unwrap().tasks;
+        for task in &tasks {
+            assert!(analyst.work(task).await.is_none(), "it commits by itself");
+        }
+        tasks.len()
     }
 
     pub(crate) fn client(&self) -> Client {

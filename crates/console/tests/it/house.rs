@@ -66,6 +66,7 @@ impl House {
             intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
             fetch: store.clone(),
             fetching: Fetching { pending_max: PENDING_MAX, ..Fetching::default() },
+            analyze: store.clone(),
             clock: clock.clone(),
             passwords,
             settings,

@@ -8,8 +8,8 @@ use axum::response::Response;
 use futures_util::StreamExt as _;
 use tower::ServiceExt as _;
 
-use crate::fetch;
 use crate::house::{House, Visitor};
+use crate::{analyze, fetch};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -101,6 +101,39 @@ async fn what_a_device_brings_reaches_the_pages_of_its_room_by_itself() {
         until(stream, text).await;
     }
     for page in ["/fetch/nowhere", "/fetch/jobs/nonsense", &format!("{job}/results/1")] {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        until(&mut stream, "event: trouble").await;
+    }
+}
+
+#[tokio::test]
+async fn an_analysis_reaches_its_pages_by_itself_and_its_answers_when_it_is_done() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let study = analyze::begin(&house, house.ops, "bike-rides").await;
+    let page = analyze::page_of(study);
+    analyze::feed(&house, study).await;
+    analyze::work(&house).await;
+    let so_far = format!("{page}?so_far=1");
+    let mut streams = Vec::new();
+    for (page, before) in [
+        (page.as_str(), "more batches may come"),
+        (&so_far, "more batches may come"),
+        ("/analyses", "collecting"),
+        ("/", "Latest analyses"),
+    ] {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        until(&mut stream, before).await;
+        streams.push(stream);
+    }
+    analyze::complete(&house, study).await;
+    analyze::work(&house).await;
+    let expected = ["Trips in the rain", "It has come to its end.", "succeeded", "badge s-succeeded"];
+    for (stream, text) in streams.iter_mut().zip(expected) {
+        let read = until(stream, text).await;
+        assert_eq!(read.contains("Trips in the rain"), text == "Trips in the rain", "made once, where it is shown");
+    }
+    for page in ["/analyses/nowhere", &format!("{page}/cancel")] {
         let mut stream = open(&ana, page).await.into_body().into_data_stream();
         until(&mut stream, "event: trouble").await;
     }

@@ -1,6 +1,7 @@
 //! The console as a browser without JavaScript meets it, on a real store.
 
 mod administration;
+mod analyze;
 mod fetch;
 mod forms;
 mod house;

@@ -124,7 +124,7 @@ async fn every_page_is_guarded_and_holds_nothing_inline() {
     for path in paths
         .iter()
         .chain(&["/groups/ops", "/tokens", "/tasks/act?verb=discard", "/nowhere", "/login"])
-        .chain(&["/fetch/jobs", "/fetch/new-job", "/fetch/sites", "/fetch/devices"])
+        .chain(&["/fetch/jobs", "/fetch/new-job", "/fetch/sites", "/fetch/devices", "/analyses"])
     {
         let page = root.get(path).await;
         let policy = page.headers["content-security-policy"].to_str().expect("text");

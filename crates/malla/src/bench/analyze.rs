@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use malla_analyze::analysis::{Batch, Partial as _};
 use malla_analyze::bikes::naive::{self, CityFiles};
 use malla_analyze::bikes::{Answers, City, Params, Partial, answer, generate, map};
+use serde_json::{Value, json};
 
 use super::report::{Report, memory_mb};
 
@@ -13,7 +14,7 @@ use super::report::{Report, memory_mb};
 const BATCH_LINES: usize = 10_000;
 /// The simple way is slow: it answers for so many trips.
 const CHECKED_TRIPS: u64 = 30_000;
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 struct Files {
     name: &'static str,
@@ -58,20 +59,30 @@ pub(crate) fn run(trips: u64, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
+/// The answers for so many trips, made here, as the service gives them.
+pub(super) fn answers_of(trips: u64) -> Result<Value> {
+    let Answers { rain, year, city } = answers(&generated(trips)?, &Params::default())?;
+    Ok(json!({ "rain": rain, "year": year, "city": city }))
+}
+
+fn answers(files: &[Files], params: &Params) -> Result<Answers> {
+    let mut cities = Vec::new();
+    for files in files {
+        let city = city(files, params)?;
+        let mut sum = Partial::default();
+        for batch in batches(&files.trips) {
+            sum.merge(map(trips_of(&batch), files.name, &city, params)?);
+        }
+        cities.push((city, sum));
+    }
+    Ok(answer(cities.iter().map(|(city, sum)| (city, sum)), params))
+}
+
 /// The answers for a few trips are those of the simple way.
 fn check() -> Result<()> {
     let files = generated(CHECKED_TRIPS)?;
     let params = Params::default();
-    let mut cities = Vec::new();
-    for files in &files {
-        let city = city(files, &params)?;
-        let mut sum = Partial::default();
-        for batch in batches(&files.trips) {
-            sum.merge(map(trips_of(&batch), files.name, &city, &params)?);
-        }
-        cities.push((city, sum));
-    }
-    let Answers { rain, year, city } = answer(cities.iter().map(|(city, sum)| (city, sum)), &params);
+    let Answers { rain, year, city } = answers(&files, &params)?;
     let texts = files
         .iter()
         .map(|files| {
@@ -95,11 +106,11 @@ fn check() -> Result<()> {
 
 fn generated(trips: u64) -> Result<Vec<Files>> {
     let mut all = Vec::new();
-    for (name, placed) in generate::CITIES {
+    for ((name, placed), share) in generate::CITIES.into_iter().zip(generate::shares(trips)) {
         let mut files = Files { name, weather: Vec::new(), stations: Vec::new(), trips: Vec::new() };
         generate::weather(name, SEED, &mut files.weather)?;
         generate::stations((name, placed), SEED, &mut files.stations)?;
-        generate::trips(name, trips / generate::CITIES.len() as u64, SEED, &mut files.trips)?;
+        generate::trips(name, share, SEED, &mut files.trips)?;
         all.push(files);
     }
     Ok(all)

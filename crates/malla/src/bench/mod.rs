@@ -8,4 +8,5 @@ pub(crate) mod origin;
 pub(crate) mod queue;
 pub(crate) mod report;
 mod server;
+pub(crate) mod stream;
 mod wire;

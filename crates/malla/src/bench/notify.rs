@@ -23,6 +23,10 @@ pub(crate) struct Load {
     deliveries: usize,
     /// How long events come at a steady pace.
     paced_for: Duration,
+    /// Isolation is measured so often, alone and beside others,
+    rounds: usize,
+    /// each for so long.
+    round_for: Duration,
     /// Notifications that wait while memory is measured.
     waiting: usize,
 }
@@ -32,6 +36,8 @@ impl Load {
         accept_for: Duration::from_secs(4),
         deliveries: 60_000,
         paced_for: Duration::from_secs(15),
+        rounds: 10,
+        round_for: Duration::from_secs(4),
         waiting: 1_000_000,
     };
     /// A tenth, to see that it works.
@@ -39,6 +45,8 @@ impl Load {
         accept_for: Duration::from_secs(1),
         deliveries: 6_000,
         paced_for: Duration::from_secs(3),
+        rounds: 2,
+        round_for: Duration::from_secs(2),
         waiting: 50_000,
     };
 }
@@ -52,8 +60,6 @@ const MANY: u32 = 128;
 const TIMEOUT_S: u64 = 5;
 /// After this no attempt at a hanging receiver goes on.
 const HANGS_FOR: Duration = Duration::from_secs(TIMEOUT_S + 1);
-/// How often isolation is measured, alone and beside others.
-const ROUNDS: usize = 3;
 const DELIVERED_WITHIN: Duration = Duration::from_secs(120);
 
 /// What can be measured alone.
@@ -166,23 +172,23 @@ impl Bench {
     }
 
     async fn steady(&self, load: Load, report: &mut Report) -> Result<()> {
-        let arrivals = self.paced("steady", 200, load, &[]).await?;
-        let (accepted, delivered) = arrivals.percentiles();
+        let arrivals = self.paced("steady", 200, load.paced_for, &[]).await?;
+        let (accepted, delivered) = percentiles(&[arrivals]);
         report.line("200 events/s: accepted, p99", accepted.p99_ms(), "ms", &accepted.to_string());
         report.line("200 events/s: post to delivery, p99", delivered.p99_ms(), "ms", &delivered.to_string());
         Ok(())
     }
 
-    /// A healthy subscriber alone, and beside one that hangs and one that fails, in turn: what the disk does meanwhile
-    /// changes from one minute to the next, so the medians of the rounds are compared.
+    /// A healthy subscriber alone, and beside one that hangs and one that fails, in turn and for a short time each: what
+    /// the disk does changes from one minute to the next, and so both get their share of it.
     async fn isolation(&self, load: Load, report: &mut Report) -> Result<()> {
         let (hanging, failing) = (Receiver::start(Manners::Hangs).await?, Receiver::start(Manners::Fails).await?);
         let others = [("hanging", hanging.address), ("failing", failing.address)];
         let (mut alone, mut beside) = (Vec::new(), Vec::new());
-        for round in 1..=ROUNDS {
-            alone.push(self.paced(&format!("alone-{round}"), 500, load, &[]).await?.percentiles());
+        for round in 1..=load.rounds {
+            alone.push(self.paced(&format!("alone-{round}"), 500, load.round_for, &[]).await?);
             let endpoint = format!("beside-{round}");
-            beside.push(self.paced(&endpoint, 500, load, &others).await?.percentiles());
+            beside.push(self.paced(&endpoint, 500, load.round_for, &others).await?);
             let mut caller = self.server.caller().await?;
             for (name, _) in others {
                 let path = format!("/api/v1/subscriptions/{endpoint}-{name}");
@@ -190,7 +196,7 @@ impl Bench {
             }
             tokio::time::sleep(HANGS_FOR).await;
         }
-        let ((accepted, alone), (accepted_beside, beside)) = (median(alone), median(beside));
+        let ((accepted, alone), (accepted_beside, beside)) = (percentiles(&alone), percentiles(&beside));
         let note = format!("{alone}; accepted p99 {:.1}", accepted.p99_ms());
         report.line("500 events/s: post to delivery, p99", alone.p99_ms(), "ms", &note);
         let times = beside.p99_ms() / alone.p99_ms();
@@ -204,10 +210,10 @@ impl Bench {
         &self,
         endpoint: &str,
         rate: u32,
-        load: Load,
+        lasts: Duration,
         others: &[(&str, std::net::SocketAddr)],
     ) -> Result<Arc<Arrivals>> {
-        let count = (load.paced_for.as_secs_f64() * f64::from(rate)) as usize;
+        let count = (lasts.as_secs_f64() * f64::from(rate)) as usize;
         let arrivals = Arc::new(Arrivals::new(count));
         let receiver = Receiver::start(arrivals.manners()).await?;
         let mut subscriptions = vec![("healthy", format!("http://{}/", receiver.address), "active")];
@@ -259,10 +265,12 @@ impl Bench {
     }
 }
 
-/// The round with the median p99 of deliveries.
-fn median(mut rounds: Vec<(Percentiles, Percentiles)>) -> (Percentiles, Percentiles) {
-    rounds.sort_by(|(_, a), (_, b)| a.p99_ms().total_cmp(&b.p99_ms()));
-    rounds.swap_remove(rounds.len() / 2)
+/// From the post to the answer, and from the post to the delivery, over all events of these rounds.
+fn percentiles(rounds: &[Arc<Arrivals>]) -> (Percentiles, Percentiles) {
+    let all = |to: fn(&Arrivals) -> &[AtomicU64]| {
+        Percentiles::of(rounds.iter().flat_map(|round| round.since_sent(to(round))).collect())
+    };
+    (all(|round| &round.accepted), all(|round| &round.delivered))
 }
 
 async fn all(mut tasks: JoinSet<Result<Vec<Duration>>>) -> Result<Vec<Duration>> {
@@ -356,14 +364,9 @@ impl Arrivals {
         tokio::time::timeout(DELIVERED_WITHIN, all).await.with_context(late)
     }
 
-    /// From the post to the answer, and from the post to the delivery.
-    fn percentiles(&self) -> (Percentiles, Percentiles) {
-        let since_sent = |to: &[AtomicU64]| {
-            let times = to.iter().zip(&self.sent);
-            let times = times.map(|(to, sent)| to.load(Ordering::Relaxed).saturating_sub(sent.load(Ordering::Relaxed)));
-            Percentiles::of(times.map(Duration::from_micros).collect())
-        };
-        (since_sent(&self.accepted), since_sent(&self.delivered))
+    fn since_sent<'a>(&'a self, to: &'a [AtomicU64]) -> impl Iterator<Item = Duration> + 'a {
+        let micros = |at: &AtomicU64| at.load(Ordering::Relaxed);
+        to.iter().zip(&self.sent).map(move |(to, sent)| Duration::from_micros(micros(to).saturating_sub(micros(sent))))
     }
 }
 

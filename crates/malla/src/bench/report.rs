@@ -47,8 +47,17 @@ pub(crate) fn memory_mb() -> f64 {
 
 /// What the process with this number has in memory.
 pub(super) fn memory_of(pid: &str) -> f64 {
+    status_mb(pid, "VmRSS:")
+}
+
+/// What it had at most.
+pub(super) fn peak_of(pid: &str) -> f64 {
+    status_mb(pid, "VmHWM:")
+}
+
+fn status_mb(pid: &str, name: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap_or_default();
     let kb: f64 = line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0.0);
     kb / 1024.0
 }

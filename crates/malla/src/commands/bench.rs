@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, fetch, notify, origin, queue};
+use crate::bench::{analyze, fetch, notify, origin, queue, stream};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -46,17 +46,16 @@ enum What {
         #[command(flatten)]
         strategies: Strategies,
     },
-    /// Turning batches of records into partial answers
+    /// Answers over record streams: mapping alone, and through the service
     #[command(
-        after_help = "Example:\n  malla bench analyze --trips 4000000\n\nThe data set is made in memory, and the answers for a part of it are checked against a simple way to find them."
+        after_help = "Examples:\n  malla bench analyze --quick\n  malla bench analyze --trips 1000000 --trips 16000000\n\nIt makes data sets in a temporary directory here, and starts a server and a client of its own on loopback. The answers are checked against those made without a service, and those against a simple way to find them. A PostgreSQL database must be empty, and is left full."
     )]
     Analyze {
-        /// Trips of the data set
-        #[arg(long, default_value_t = 4_000_000, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
-        trips: u64,
-        /// Print JSON, one line a figure
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        stores: Stores,
+        /// Trips of the data set; may be given several times [default: 4000000]
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
+        trips: Vec<u64>,
     },
     /// Many web sites on loopback, until standard input ends
     #[command(hide = true)]
@@ -95,7 +94,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
         What::Notify { stores, only } => notify(stores, &only).await,
         What::Fetch { stores, strategies, .. } if !strategies.strategy.is_empty() => compare(&stores, &strategies),
         What::Fetch { stores, only, .. } => fetch(stores, &only).await,
-        What::Analyze { trips, json } => analyze::run(trips, &mut Report::new(json)),
+        What::Analyze { stores, trips } => analyze(stores, trips).await,
         What::Origin(manners) => origin::serve(manners).await,
     }
 }
@@ -139,6 +138,23 @@ async fn fetch(stores: Stores, parts: &[fetch::Part]) -> anyhow::Result<()> {
     if let Some(url) = &stores.postgres {
         talk("measuring a fleet with a server on PostgreSQL");
         fetch::run(url, load, parts, &mut report).await?;
+    }
+    Ok(())
+}
+
+async fn analyze(stores: Stores, mut trips: Vec<u64>) -> anyhow::Result<()> {
+    if trips.is_empty() {
+        trips.push(if stores.quick { 400_000 } else { 4_000_000 });
+    }
+    let mut report = Report::new(stores.json);
+    analyze::run(trips[0], &mut report)?;
+    if !stores.no_sqlite {
+        talk("measuring a server on the embedded store");
+        stream::run("", &trips, &mut report).await?;
+    }
+    if let Some(url) = &stores.postgres {
+        talk("measuring a server on PostgreSQL");
+        stream::run(url, &trips, &mut report).await?;
     }
     Ok(())
 }

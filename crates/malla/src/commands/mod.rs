@@ -1,5 +1,6 @@
 //! The commands that talk to a server, and what they share: finding it, walking lists, naming wrong usage.
 
+pub(crate) mod analyses;
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod bikes;

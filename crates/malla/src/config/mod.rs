@@ -17,7 +17,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 pub(crate) use self::check::masked_url;
 use self::check::settle;
 use self::keys::{known, leaves, unknown, variable};
-pub(crate) use self::settings::{Config, Fetch as FetchSettings, Log, LogFormat, Tls};
+pub(crate) use self::settings::{Analyze as AnalyzeSettings, Config, Fetch as FetchSettings, Log, LogFormat, Tls};
 
 const DEFAULTS: &str = include_str!("../defaults.toml");
 const FILE: &str = "malla.toml";

@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub queue: Queue,
     pub notify: Notify,
     pub fetch: Fetch,
+    pub analyze: Analyze,
     smtp: Smtp,
     pub retention: Retention,
 }
@@ -108,6 +109,18 @@ pub(crate) struct Fetch {
     pub devices_waiting_max: usize,
     pub devices_days: u64,
     pub backups: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Analyze {
+    pub studies_max: u64,
+    pub concurrency: usize,
+    pub batch_mb_max: usize,
+    pub waiting_mb_max: u64,
+    pub tables_mb_max: u64,
+    pub memory_mb: usize,
+    pub idle_h: u64,
+    pub keep_days: u64,
 }
 
 #[derive(Deserialize)]

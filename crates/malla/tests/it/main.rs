@@ -1,6 +1,7 @@
 //! The real binary, run as its users run it: every test has its own data directory and port.
 
 mod authority;
+mod bikes;
 mod broker;
 mod commands;
 mod crash;

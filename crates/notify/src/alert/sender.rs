@@ -119,14 +119,14 @@ impl AlertSender {
 
 #[async_trait]
 impl Work for AlertSender {
-    async fn work(&self, task: &Leased) -> Verdict {
-        match serde_json::from_slice::<Payload>(&task.payload) {
+    async fn work(&self, task: &Leased) -> Option<Verdict> {
+        Some(match serde_json::from_slice::<Payload>(&task.payload) {
             Ok(payload) => self.send(task, payload).await,
             Err(error) => Verdict::Failed(Failure {
                 next: NextTry::Never,
                 ..Failure::new(format!("this task holds no notice of an alert: {error}"))
             }),
-        }
+        })
     }
 }
 

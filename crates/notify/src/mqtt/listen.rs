@@ -149,10 +149,10 @@ fn refused(packet: &Packet, topic: &str) -> Result<(), String> {
 
 #[async_trait]
 impl Work for Listener {
-    async fn work(&self, task: &Leased) -> Verdict {
-        match self.listen(task.lane.name()).await {
+    async fn work(&self, task: &Leased) -> Option<Verdict> {
+        Some(match self.listen(task.lane.name()).await {
             Ok(()) => Verdict::Done(Outcome::default()),
             Err(note) => Verdict::Failed(Failure::new(note)),
-        }
+        })
     }
 }

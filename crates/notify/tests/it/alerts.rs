@@ -84,7 +84,7 @@ fn sender(alert: Option<&Alert>, mail: Option<Mail>, guard: Guard) -> AlertSende
     AlertSender::new(store, guard, mail, Arc::new(SystemClock::default())).expect("a sender")
 }
 
-async fn send(alert: &Alert, mail: Option<Mail>) -> Verdict {
+async fn send(alert: &Alert, mail: Option<Mail>) -> Option<Verdict> {
     sender(Some(alert), mail, Guard::new(true, Vec::new())).work(&leased(alert)).await
 }
 

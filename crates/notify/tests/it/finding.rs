@@ -50,7 +50,7 @@ async fn a_store_that_is_away_costs_no_attempt() {
     let house = House::new().with(spec(&target.url()));
     *house.fake.trouble.lock().expect("no panic") = Some(Error::Unavailable("gone fishing".into()));
     let verdict = house.deliver(content("{}")).await;
-    assert!(matches!(&verdict, Verdict::Released { note } if note.contains("gone fishing")), "{verdict:?}");
+    assert!(matches!(&verdict, Some(Verdict::Released { note }) if note.contains("gone fishing")), "{verdict:?}");
     *house.fake.trouble.lock().expect("no panic") = None;
     done(house.deliver(content("{}")).await);
 }

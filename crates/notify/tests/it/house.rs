@@ -71,14 +71,14 @@ impl House {
     }
 
     /// One attempt to deliver an event with this content to `shop`.
-    pub(crate) async fn deliver(&self, content: NewEvent) -> Verdict {
+    pub(crate) async fn deliver(&self, content: NewEvent) -> Option<Verdict> {
         let event = self.event(content);
         self.deliverer.work(&task("shop", event)).await
     }
 }
 
 /// One attempt against a target.
-pub(crate) async fn attempt(target: &str) -> Verdict {
+pub(crate) async fn attempt(target: &str) -> Option<Verdict> {
     House::new().with(spec(target)).deliver(content("{}")).await
 }
 
@@ -100,17 +100,17 @@ pub(crate) fn task(subscription: &str, event: EventId) -> Leased {
 }
 
 #[track_caller]
-pub(crate) fn done(verdict: Verdict) -> Outcome {
+pub(crate) fn done(verdict: Option<Verdict>) -> Outcome {
     match verdict {
-        Verdict::Done(outcome) => outcome,
+        Some(Verdict::Done(outcome)) => outcome,
         other => panic!("not done: {other:?}"),
     }
 }
 
 #[track_caller]
-pub(crate) fn failed(verdict: Verdict) -> Failure {
+pub(crate) fn failed(verdict: Option<Verdict>) -> Failure {
     match verdict {
-        Verdict::Failed(failure) => failure,
+        Some(Verdict::Failed(failure)) => failure,
         other => panic!("not failed: {other:?}"),
     }
 }

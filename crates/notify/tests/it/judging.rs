@@ -168,7 +168,7 @@ impl Publish for Broker {
     }
 }
 
-async fn publish(broker: Option<Arc<Broker>>) -> Verdict {
+async fn publish(broker: Option<Arc<Broker>>) -> Option<Verdict> {
     let mut house = House::new().with(impatient("mqtt://broker.example/alerts"));
     if let Some(broker) = broker {
         house.deliverer = house.deliverer.with_publish(broker);

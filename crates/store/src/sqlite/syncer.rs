@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use malla_queue::{Error, Result};
 
@@ -75,11 +76,13 @@ fn run(log: &PathBuf, groups: &Receiver<Synced>, signals: &Signals, failed: &Ato
             jobs.extend(group.jobs);
             roused.extend(group.roused);
         }
+        let began = Instant::now();
         let outcome = sync(&mut file, log).map_err(|error| {
             tracing::error!(%error, "cannot sync {}: no more writes until a restart", log.display());
             failed.store(true, Ordering::Release);
             lost()
         });
+        metrics::histogram!("malla_store_sync_seconds").record(began.elapsed());
         // First, so that whoever has its answer finds the signal given.
         roused.iter().for_each(|room| signals.rouse(room));
         for job in jobs {

@@ -1,11 +1,12 @@
 //! The one writer: a thread that groups waiting verbs into one transaction (group commit). A sync of the disk costs
 //! milliseconds, so one serves as many callers as have gathered, and each is answered only after it (by the syncer).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use malla_queue::{Clock, Error, Result};
 use rusqlite::Connection;
@@ -132,6 +133,18 @@ where
     }
 }
 
+/// A group that takes longer than this makes those behind it wait.
+const SLOW: Duration = Duration::from_millis(5);
+
+fn note_time(took: Duration, group: &[Box<dyn Job>]) {
+    metrics::histogram!("malla_store_write_seconds").record(took);
+    if took >= SLOW && tracing::enabled!(tracing::Level::DEBUG) {
+        let mut verbs = BTreeMap::new();
+        group.iter().for_each(|job| *verbs.entry(job.name()).or_insert(0_u32) += 1);
+        tracing::debug!(?took, ?verbs, "a slow group of verbs");
+    }
+}
+
 struct Loop {
     conn: Connection,
     clock: Arc<dyn Clock>,
@@ -145,7 +158,9 @@ impl Loop {
     fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>, syncer: Syncer, mut folder: Folder) {
         let mut group = Vec::with_capacity(GROUP_MAX);
         while jobs.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
+            let began = Instant::now();
             let outcome = syncer.check().and_then(|()| self.run_group(&mut group));
+            note_time(began.elapsed(), &group);
             if let Err(error) = &outcome {
                 tracing::error!(%error, "{} verbs were not committed", group.len());
                 group.drain(..).for_each(|job| job.answer(&outcome));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::Access;
+use malla_analyze::Analyze;
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{
@@ -24,6 +25,7 @@ pub(crate) struct House {
     pub(crate) statistics: Arc<dyn Statistics>,
     pub(crate) alerts: Arc<dyn Alerts>,
     pub(crate) fetch: Arc<dyn Fetch>,
+    pub(crate) analyze: Arc<dyn Analyze>,
     pub(crate) clock: Arc<ManualClock>,
     /// Where an embedded store lies; it goes with the house. A database goes with its server.
     _directory: Option<tempfile::TempDir>,
@@ -35,7 +37,7 @@ pub(crate) fn small_limits() -> Limits {
 
 fn house<S>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House
 where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch,
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze,
 {
     House {
         queue: store.clone(),
@@ -43,7 +45,8 @@ where
         notify: store.clone(),
         statistics: store.clone(),
         alerts: store.clone(),
-        fetch: store,
+        fetch: store.clone(),
+        analyze: store,
         clock,
         _directory: directory,
     }

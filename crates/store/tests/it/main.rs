@@ -8,6 +8,7 @@
 mod conformance;
 mod embedded;
 mod harness;
+mod harness_analyze;
 mod harness_fetch;
 mod harness_notify;
 mod model;

@@ -9,6 +9,7 @@ use malla_queue::{Error, Result, Scope};
 use tokio_postgres::{Client, NoTls};
 
 use crate::harness::{House, act, fresh_database, postgres_at};
+use crate::harness_analyze::{new_study, trips};
 use crate::harness_fetch::{anew, task_of};
 use crate::harness_notify::{keyed, new_event};
 
@@ -110,4 +111,72 @@ async fn an_event_under_one_key_at_two_nodes_is_one_event() {
     }
     assert_eq!(one.ids(&malla_queue::TaskFilter::all(Scope::All)).await.len(), 40);
     one.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_place_for_a_study_goes_to_one_of_two_nodes() {
+    let (url, one) = house().await;
+    let other = Arc::new(postgres_at(&url).await);
+    for _ in 0..10 {
+        let under_way = one.begin().await;
+        let begin = |node: &Arc<House>| {
+            let analyze = node.analyze.clone();
+            async move { analyze.begin(new_study(), act("analysis.begin")).await }
+        };
+        let begun = futures_util::future::join_all([&one, &other, &one, &other].map(begin)).await;
+        let (begun, refused): (Vec<_>, Vec<_>) = begun.into_iter().partition(Result::is_ok);
+        assert_eq!(begun.len(), 1, "{begun:?}");
+        assert!(refused.iter().all(|refused| matches!(refused, Err(Error::NotAvailable(_)))), "{refused:?}");
+        one.cancel(begun[0].as_ref().unwrap().id).await.unwrap();
+        other.cancel(under_way).await.unwrap();
+    }
+    one.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_commit_at_two_nodes_makes_the_answers_due_once() {
+    let (url, one) = house().await;
+    let other = Arc::new(postgres_at(&url).await);
+    for _ in 0..10 {
+        let id = one.study_with(4).await;
+        let leased = one.lease_analyses().await;
+        let commits = leased.iter().zip([&one, &other].into_iter().cycle()).map(|(leased, node)| {
+            let (node, settled) = (node.clone(), node.mapped(id, leased));
+            tokio::spawn(async move { node.commit_one(settled).await })
+        });
+        let commits: Vec<_> = commits.collect();
+        other.complete(id, 5).await.unwrap();
+        for commit in commits {
+            assert_eq!(commit.await.unwrap(), Ok(()));
+        }
+        let reduce = other.lease_analysis().await;
+        assert!(one.lease_analyses().await.is_empty());
+        one.commit_one(one.answered(id, &reduce)).await.unwrap();
+    }
+    assert_eq!(one.told().await.len(), 10);
+    one.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_batch_or_its_commit_whose_connection_is_lost_may_be_given_again() {
+    let (url, house) = house().await;
+    let id = house.study_with(1).await;
+    let leased = house.lease_analysis().await;
+    let (analyze, settled) = (house.analyze.clone(), house.mapped(id, &leased));
+    let taking = {
+        let analyze = analyze.clone();
+        async move { analyze.take(&Scope::All, id, trips("montreal", 1)).await }
+    };
+    assert!(matches!(cut(&url, taking).await, Err(Error::Unavailable(_))));
+    recovered(&house).await;
+    let first = settled.clone();
+    assert!(matches!(cut(&url, async move { analyze.commit(first).await }).await, Err(Error::Unavailable(_))));
+    recovered(&house).await;
+    assert_eq!((house.study(id).await.taken, house.study(id).await.mapped), (2, 1));
+    house.send(id, trips("montreal", 1)).await;
+    for _ in 0..2 {
+        assert_eq!(house.commit_one(settled.clone()).await, Ok(()));
+    }
+    assert_eq!((house.study(id).await.taken, house.study(id).await.mapped), (3, 2));
+    house.verify().await;
 }

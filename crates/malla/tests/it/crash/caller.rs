@@ -100,6 +100,24 @@ impl Caller {
         Answer { status: StatusCode::SERVICE_UNAVAILABLE, body: Value::Null }
     }
 
+    /// Puts bytes somewhere, however often it takes to ask: the same bytes again change nothing.
+    pub(super) async fn put(&mut self, path: &str, body: &[u8]) -> StatusCode {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let Some(servers) = self.servers_there().await else { break };
+            let url = self.dice.pick(&servers.urls).expect("one is there");
+            let request = self.http.put(format!("{url}{path}")).bearer_auth(&servers.token).body(body.to_vec());
+            match request.send().await {
+                Ok(answer) if answer.status() != StatusCode::SERVICE_UNAVAILABLE => return answer.status(),
+                Ok(_) => drop(self.trials.away.fetch_add(1, Ordering::Relaxed)),
+                Err(_) => drop(self.trials.broken.fetch_add(1, Ordering::Relaxed)),
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+        self.trials.wrong(format!("PUT {path} got no answer within {PATIENCE:?}"));
+        StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// Reads once.
     pub(super) async fn read(&mut self, path: &str) -> Result<Value, Gone> {
         let servers = self.servers.borrow().clone();

@@ -89,7 +89,9 @@ fn frozen_again_and_again_beside_another_on_postgres() {
         freeze_past_the_lease(frozen, &mut dice);
         let (record, caller) = load.so_far();
         load.go_to(awake.clone());
-        load.runtime.block_on(audit::quick(caller, &record, false)).expect("the other one answers");
+        // Its patience is a second, which a busy machine may use up: not three times, though.
+        let quick = || load.runtime.block_on(audit::quick(caller.clone(), &record, false)).is_ok();
+        assert!((0..3).any(|_| quick()), "the other one does not answer");
         load.go_to(both(&to_one, &to_other));
         summary.crashes += 1;
         summary.light_audits += 1;

@@ -4,6 +4,7 @@
 //! `MALLA_CRASH_REPEAT=N` makes every campaign N times as long, `MALLA_CRASH_SEED=N` plays the dice of a seed again.
 //! `MALLA_TEST_POSTGRES` names the PostgreSQL server on which each test makes a database of its own.
 
+mod analyses;
 mod audit;
 mod audited;
 mod caller;

@@ -72,8 +72,8 @@ fn every_point(store: Store) {
 fn verbs() -> Vec<&'static str> {
     let mut verbs: Vec<_> = POINTS.iter().map(|point| point.split('.').next().unwrap_or(point)).collect();
     verbs.dedup();
-    // Events and pages have a load and an audit of their own.
-    verbs.retain(|verb| !["accept", "fetch"].contains(verb));
+    // Events, pages and analyses have a load and an audit of their own.
+    verbs.retain(|verb| !["accept", "fetch", "analyze"].contains(verb));
     verbs
 }
 

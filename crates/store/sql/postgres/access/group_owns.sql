@@ -6,6 +6,7 @@ SELECT CASE
     WHEN EXISTS (SELECT 1 FROM alert WHERE grp = $1) THEN 'alerts'
     WHEN EXISTS (SELECT 1 FROM device WHERE grp = $1) THEN 'devices'
     WHEN EXISTS (SELECT 1 FROM job WHERE grp = $1) THEN 'fetch jobs'
+    WHEN EXISTS (SELECT 1 FROM analysis WHERE grp = $1 AND NOT forgotten) THEN 'analyses'
     WHEN EXISTS (SELECT 1 FROM task WHERE grp = $1) THEN 'tasks'
     WHEN EXISTS (SELECT 1 FROM lane WHERE grp = $1) THEN 'lanes'
 END

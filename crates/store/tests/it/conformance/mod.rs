@@ -2,6 +2,11 @@
 
 mod access;
 mod alerts;
+mod analyze_batches;
+mod analyze_commits;
+mod analyze_studies;
+mod analyze_sweep;
+mod analyze_together;
 mod audit;
 mod fetch_cache;
 mod fetch_commits;

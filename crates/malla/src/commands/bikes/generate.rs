@@ -1,11 +1,11 @@
-//! `malla bikes`: data sets of bike rides.
+//! `malla bikes generate`: a data set of bike rides.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use clap::{Args, Subcommand};
+use clap::Args;
 use malla_analyze::bikes::generate;
 use serde::Serialize;
 
@@ -16,20 +16,7 @@ use crate::output::Output;
 const TRIPS_MAX: u64 = 1_000_000_000;
 
 #[derive(Debug, Args)]
-pub(crate) struct Command {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
-    /// Make a data set like the real ones: the same seed makes the same bytes
-    #[command(after_help = "Example:\n  malla bikes generate ./bikes --trips 1000000 --seed 7")]
-    Generate(Generate),
-}
-
-#[derive(Debug, Args)]
-struct Generate {
+pub(super) struct Generate {
     /// Where to: a folder a city, each with weather.csv, stations.csv and trips.csv
     dir: PathBuf,
     /// Trips of all cities together
@@ -38,9 +25,6 @@ struct Generate {
     /// Which data set
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Serialize)]
@@ -51,8 +35,8 @@ struct Generated {
     bytes: u64,
 }
 
-pub(crate) fn run(command: Command) -> Result<()> {
-    let Verb::Generate(Generate { dir, trips, seed, json }) = command.verb;
+pub(super) fn run(generate: Generate, json: bool) -> Result<()> {
+    let Generate { dir, trips, seed } = generate;
     if trips > TRIPS_MAX {
         return Err(Usage(format!("--trips may be {TRIPS_MAX} at most")).into());
     }
@@ -60,7 +44,7 @@ pub(crate) fn run(command: Command) -> Result<()> {
         return Err(Usage(format!("{} is not empty: choose another folder", dir.display())).into());
     }
     let mut bytes = 0;
-    for (city, share) in generate::CITIES.iter().zip(shares(trips)) {
+    for (city, share) in generate::CITIES.iter().zip(generate::shares(trips)) {
         bytes += write_city(&dir, *city, share, seed)?;
     }
     let made = Generated { dir: dir.display().to_string(), cities: generate::CITIES.len(), trips, bytes };
@@ -69,12 +53,6 @@ pub(crate) fn run(command: Command) -> Result<()> {
         format!("{} cities with {} trips in {} ({mb:.1} MB)", made.cities, made.trips, made.dir)
     })?;
     Ok(())
-}
-
-/// How many trips each city gets.
-fn shares(trips: u64) -> impl Iterator<Item = u64> {
-    let cities = generate::CITIES.len() as u64;
-    (0..cities).map(move |n| trips / cities + u64::from(n < trips % cities))
 }
 
 /// Returns how many bytes it wrote.

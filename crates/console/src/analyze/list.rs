@@ -1,0 +1,56 @@
+//! The list of analyses, newest first.
+
+use axum::extract::State as Shared;
+use malla_access::Permission;
+use malla_analyze::{Study, StudyId};
+use maud::{Markup, html};
+
+use super::{ANALYSES, table};
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, groups, parts};
+
+const ROWS: usize = 50;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    page(&console, &visitor, &params).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
+    let below: Option<StudyId> = params.get("cursor").map(str::parse).transpose()?;
+    let mut studies = console.analyze.studies(&person.principal.scope(), below, ROWS + 1).await?;
+    let more = studies.len() > ROWS;
+    studies.truncate(ROWS);
+    let next = studies.last().filter(|_| more).map(|study| study.id.to_string());
+    let page = Page::new(ANALYSES, "Analyses")
+        .lead(html! { "Answers over streams of records, each counted exactly once whatever happens on the way." });
+    let rows = rows(console, person, &studies).await?;
+    let pager = parts::pager(ANALYSES, &params.only(&["cursor"]), next, ("Newest", "Older"));
+    // Older pages stay as they are.
+    Ok(if below.is_none() { page.live("analyses", rows).live("pager", pager) } else { page.still(rows).still(pager) })
+}
+
+async fn rows(console: &Console, person: &Person, studies: &[Study]) -> Result<Markup, Refusal> {
+    if studies.is_empty() {
+        return Ok(nothing(person));
+    }
+    let names = groups::names(console, studies.iter().map(|study| study.group)).await?;
+    Ok(html! { section.card { (table(console.now(), studies, Some(&names))) } })
+}
+
+fn nothing(person: &Person) -> Markup {
+    if !person.may(Permission::Change) {
+        return parts::empty("Nothing has been analysed yet. The analyses of your groups will be shown here.", None);
+    }
+    parts::empty_with_command(
+        "Nothing has been analysed yet. Begin with a folder of bike rides, one folder a city in it, from a terminal:",
+        "malla bikes ./bikes",
+    )
+}

@@ -1,0 +1,116 @@
+//! The room `analyze`: analyses, how far each is, and what it answers.
+
+mod answers;
+mod detail;
+mod facts;
+mod list;
+mod pace;
+
+use std::collections::HashMap;
+
+use axum::Router;
+use axum::routing::{get, post};
+use malla_analyze::{Study, StudyId, StudyState};
+use malla_queue::{GroupId, UnixMs};
+use maud::{Markup, html};
+
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::{Console, parts, words};
+
+pub(crate) const ANALYSES: &str = "/analyses";
+
+pub(crate) fn routes() -> Router<Console> {
+    Router::new()
+        .route(ANALYSES, get(list::show))
+        .route("/analyses/{id}", get(detail::show))
+        .route("/analyses/{id}/cancel", post(detail::cancel))
+        .route("/analyses/{id}/forget", post(detail::forget))
+}
+
+/// The page at `path`, if it is a live one of this room.
+pub(crate) async fn live_page(
+    console: &Console,
+    person: &Person,
+    path: &str,
+    params: &Params,
+) -> Option<Result<Page, Refusal>> {
+    if path == ANALYSES {
+        return Some(list::page(console, person, params).await);
+    }
+    let id = path.strip_prefix("/analyses/").filter(|id| !id.contains('/'))?;
+    Some(detail::live(console, person, id, params).await)
+}
+
+/// The newest analyses, as another page shows them.
+pub(crate) fn latest(now: UnixMs, latest: &[Study]) -> Markup {
+    html! {
+        @if !latest.is_empty() {
+            section.card {
+                div.card-head { h2 { "Latest analyses" } a href=(ANALYSES) { "All analyses" } }
+                (table(now, latest, None))
+            }
+        }
+    }
+}
+
+fn read_id(text: &str) -> Result<StudyId, Refusal> {
+    text.parse().map_err(|_| Refusal::not_found(&format!("Analysis {text}")))
+}
+
+fn path_of(id: StudyId) -> String {
+    format!("{ANALYSES}/{id}")
+}
+
+fn state_badge(state: StudyState) -> Markup {
+    let tone = match state {
+        StudyState::Collecting => "queued",
+        StudyState::Computing => "running",
+        StudyState::Succeeded => "succeeded",
+        StudyState::Failed => "failed",
+        StudyState::Cancelled => "discarded",
+    };
+    html! { span class={ "badge s-" (tone) } { (state) } }
+}
+
+/// All batches that there are, as far as that is known.
+fn batches(study: &Study) -> u64 {
+    study.expected.unwrap_or(study.taken)
+}
+
+fn progress(study: &Study) -> Markup {
+    let left = batches(study).saturating_sub(study.mapped);
+    let left = if study.state.is_over() { ("discarded", "not worked on", left) } else { ("queued", "waiting", left) };
+    parts::stacked(&[("succeeded", "worked on", study.mapped), left], batches(study))
+}
+
+/// Analyses as rows; with the names of groups where it matters whose they are.
+fn table(now: UnixMs, studies: &[Study], groups: Option<&HashMap<GroupId, String>>) -> Markup {
+    html! {
+        table.rows {
+            thead { tr {
+                th { "Analysis" } th { "Kind" } th { "State" } th { "Progress" } th.num { "Batches" } th.num { "Rows" }
+                th.num { "Rows a second" } @if groups.is_some() { th { "Group" } } th { "Begun" } th.num { "Took" }
+            } }
+            tbody { @for study in studies { tr {
+                td data-label="Analysis" { a.id href=(path_of(study.id)) { (study.id) } }
+                td data-label="Kind" { (study.kind) }
+                td data-label="State" { (state_badge(study.state)) }
+                td data-label="Progress" { (progress(study)) }
+                td.num data-label="Batches" { (words::count(study.mapped)) " of " (words::count(batches(study))) }
+                td.num data-label="Rows" { (words::count(study.lines.read)) }
+                td.num data-label="Rows a second" {
+                    @match pace::rows_a_second(now, study) {
+                        Some(rate) => (words::count(rate)),
+                        None => span.quiet { "–" },
+                    }
+                }
+                @if let Some(groups) = groups { td data-label="Group" { (parts::group_name(study.group, groups)) } }
+                td data-label="Begun" { (words::time(now, study.created_at)) }
+                td.num data-label="Took" { (words::lasted(pace::took(now, study))) }
+            } } }
+        }
+    }
+}

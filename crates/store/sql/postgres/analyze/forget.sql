@@ -1,0 +1,1 @@
+UPDATE analysis SET forgotten = true, leftover = true WHERE id = $1

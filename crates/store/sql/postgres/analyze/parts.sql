@@ -1,0 +1,1 @@
+SELECT part FROM analysis_part WHERE analysis = $1 ORDER BY part

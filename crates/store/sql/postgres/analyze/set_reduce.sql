@@ -1,0 +1,1 @@
+UPDATE analysis SET reduce = $2 WHERE id = $1

@@ -1,0 +1,1 @@
+UPDATE analysis SET leftover = false WHERE id = $1

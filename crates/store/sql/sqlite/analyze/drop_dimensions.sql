@@ -1,0 +1,1 @@
+DELETE FROM analysis_dimension WHERE rowid IN (SELECT rowid FROM analysis_dimension WHERE analysis = ?1 LIMIT ?2)

@@ -1,0 +1,1 @@
+DELETE FROM analysis WHERE id = ?1

@@ -1,0 +1,1 @@
+UPDATE analysis SET leftover = 0 WHERE id = ?1
