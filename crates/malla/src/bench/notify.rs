@@ -261,6 +261,19 @@ impl Bench {
         all(tasks).await?;
         let note = format!("resident; {before:.0} MB before");
         report.line(&format!("memory with {} waiting", load.waiting), self.server.memory_mb(), "MB", &note);
+        self.let_go(load, report).await
+    }
+
+    /// What it costs others when the subscription for which all of them wait is disabled.
+    async fn let_go(&self, load: Load, report: &mut Report) -> Result<()> {
+        let mut caller = self.server.caller().await?;
+        let began = Instant::now();
+        caller.ask("PATCH", "/api/v1/subscriptions/waiting-held", &json!({ "state": "disabled" })).await?;
+        let took = began.elapsed().as_secs_f64() * 1_000.0;
+        report.line(&format!("disable a subscription with {} waiting", load.waiting), took, "ms", "");
+        let (accepted, delivered) = percentiles(&[self.paced("meanwhile", 200, load.paced_for, &[]).await?]);
+        let note = format!("{delivered}; accepted p99 {:.1}", accepted.p99_ms());
+        report.line("200 events/s meanwhile: post to delivery, p99", delivered.p99_ms(), "ms", &note);
         Ok(())
     }
 }
