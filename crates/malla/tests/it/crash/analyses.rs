@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::server::{DEADLINE, Server};
+use crate::server::{DEADLINE, Server, poll_until};
 
 use super::caller::{Caller, Servers};
 use super::dice::Dice;
@@ -117,7 +117,19 @@ impl Campaign {
                 assert!(said.contains(&format!("crash point {point}")), "{point} did not stop the process:\n{said}");
                 self.crashes += 1;
             }
+            self.breathe();
         }
+    }
+
+    /// Lets every client come to an end once: a task that loses its lease ten times in a row is given up, and so is what
+    /// needs it. It may be stopping its workers.
+    fn breathe(&self) {
+        let up = self.up();
+        let before = self.clients.shared.ended();
+        let all = || self.clients.shared.ended().iter().zip(&before).all(|(now, before)| now > before);
+        poll_until(Instant::now() + DEADLINE * 2, || all().then_some(())).expect("analyses come to their end");
+        self.clients.go_to(Servers::default());
+        up.into_iter().for_each(Server::kill);
     }
 
     fn kill_at_random(&mut self, dice: &mut Dice) {
@@ -155,6 +167,7 @@ impl Campaign {
         }
         self.clients.go_to(Servers::default());
         up.into_iter().for_each(Server::kill);
+        self.breathe();
     }
 
     fn end(self, name: &str) {
@@ -234,8 +247,15 @@ struct Clients {
 #[derive(Default)]
 struct Shared {
     begun: AtomicU64,
-    ended: AtomicU64,
+    /// By each client.
+    ended: [AtomicU64; CLIENTS as usize],
     stop: AtomicBool,
+}
+
+impl Shared {
+    fn ended(&self) -> Vec<u64> {
+        self.ended.iter().map(|ended| ended.load(Ordering::Relaxed)).collect()
+    }
 }
 
 impl Clients {
@@ -245,17 +265,17 @@ impl Clients {
         let (servers, there) = watch::channel(Servers::default());
         let caller = Caller::new(there, Duration::from_secs(2), dice.split());
         let (shared, mut asking) = (Arc::new(Shared::default()), JoinSet::new());
-        for client in 0..CLIENTS {
+        for (client, seed) in (1..=CLIENTS).enumerate() {
             let (shared, mut dice) = (shared.clone(), dice.split());
             let mut caller = caller.with(dice.split());
-            let set = Set::new(client + 1);
-            let client = async move {
+            let set = Set::new(seed);
+            let asks = async move {
                 while !shared.stop.load(Ordering::Relaxed) {
                     analyze(&set, &mut caller, &shared, &mut dice).await;
-                    shared.ended.fetch_add(1, Ordering::Relaxed);
+                    shared.ended[client].fetch_add(1, Ordering::Relaxed);
                 }
             };
-            asking.spawn_on(client, runtime.handle());
+            asking.spawn_on(asks, runtime.handle());
         }
         Self { runtime, servers, caller, shared, asking }
     }
@@ -274,7 +294,7 @@ impl Clients {
             assert_eq!(self.caller.trials.all_wrong(), [""; 0], "answers that nobody should get");
             let problems = self.caller.read("/api/v1/verify").await.expect("the server stays up during the audit");
             assert_eq!(problems, json!({ "problems": [] }));
-            self.shared.ended.load(Ordering::Relaxed)
+            self.shared.ended().iter().sum()
         })
     }
 }
