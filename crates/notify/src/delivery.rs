@@ -6,6 +6,7 @@ mod explain;
 pub(crate) mod http;
 pub(crate) mod judge;
 mod parcel;
+mod rests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use events::Events;
 use http::{Exchange, Http};
 use judge::Judgement;
 use parcel::Parcel;
+use rests::Rests;
 
 /// Subscriptions kept in memory.
 const SUBSCRIPTIONS_MAX: usize = 10_000;
@@ -70,6 +72,7 @@ pub struct Deliverer {
     http: Http,
     publish: Option<Arc<dyn Publish>>,
     observer: Arc<dyn Observer>,
+    rests: Rests,
 }
 
 /// What a task of kind [`DELIVER`](crate::DELIVER) holds.
@@ -91,6 +94,7 @@ impl Deliverer {
             http: Http::new(guard)?,
             publish: None,
             observer: Arc::new(Nobody),
+            rests: Rests::default(),
             notify,
             clock,
         })
@@ -241,6 +245,7 @@ impl Work for Deliverer {
         };
         let watched = Watched::begin(self, task, &subscription);
         let verdict = self.deliver(task, &subscription, event).await;
+        let verdict = self.rests.after(&subscription.name, verdict);
         watched.end(&verdict);
         Some(verdict)
     }

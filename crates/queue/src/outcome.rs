@@ -9,6 +9,12 @@ use crate::{Entry, GroupId, Kind, LaneKey, Leased, NewTask, RetryDelays, State, 
 /// A lease that runs out this often in a row takes its task along: it probably kills its workers.
 pub const LAPSES_MAX: u32 = 10;
 
+/// A lease that ran out this often in a row may have been lost with its neighbours: from then on its task waits before it is
+/// tried again, each for another while, so that one that kills its workers is found alone.
+const SUSPECT: u32 = 3;
+/// The longest such wait is below twice this.
+const APART_MAX: Duration = Duration::from_secs(64);
+
 /// Something that happened, for whoever subscribes to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -158,8 +164,8 @@ pub struct Overdue {
 }
 
 impl Overdue {
-    /// What becomes of it: after a lost lease back to its lane at once, until that has happened too often;
-    /// a missing confirmation is a failed attempt like any other. Its holder may have started something until the very
+    /// What becomes of it: after a lost lease back to its lane at once, or after a while if that happens again and again,
+    /// until it has happened too often; a missing confirmation is a failed attempt like any other. Its holder may have started something until the very
     /// end of the lease, so the lane keeps its gap from now on.
     pub fn ending(self, now: UnixMs) -> Ending {
         let facts = Facts { task: self.task, lane: &self.lane, kind: &self.kind, group: self.group };
@@ -181,7 +187,7 @@ impl Overdue {
                     answer: None,
                 };
                 let lane_rest_until = (!self.gap.is_zero()).then(|| now.plus(self.gap));
-                let undone = undone(&facts, (!spent).then_some(now), entry);
+                let undone = undone(&facts, (!spent).then(|| now.plus(apart(self.task, lapses))), entry);
                 Ending { failures: self.failures, lapses, lane_rest_until, ..undone }
             }
             None => {
@@ -199,6 +205,17 @@ impl Overdue {
             }
         }
     }
+}
+
+/// How long a task waits that lost its lease so often: twice as long each time, and another while for each task.
+fn apart(task: TaskId, lapses: u32) -> Duration {
+    if lapses < SUSPECT {
+        return Duration::ZERO;
+    }
+    let longest = APART_MAX.min(Duration::from_secs(1 << (lapses - SUSPECT).min(16)));
+    // The golden ratio spreads neighbouring numbers evenly.
+    let share = task.0.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54;
+    longest + longest * u32::try_from(share).unwrap_or(0) / 1_024
 }
 
 fn next_try(retry: &RetryDelays, failures: u32, next: NextTry, now: UnixMs) -> Option<UnixMs> {
@@ -302,6 +319,17 @@ mod tests {
     fn a_task_that_keeps_losing_its_lease_fails_in_the_end() {
         check(&overdue(0, 0, true), State::Queued, Some(0), What::Lapsed);
         check(&overdue(0, LAPSES_MAX - 1, true), State::Failed, None, What::Failed);
+    }
+
+    #[test]
+    fn suspects_are_tried_again_apart_from_each_other() {
+        for (lapses, least_s) in [(1, 0), (2, 0), (3, 1), (4, 2), (6, 8), (9, 64), (60, 64)] {
+            let waits: Vec<_> = (1..=100).map(|id| apart(TaskId(id << 20), lapses).as_millis()).collect();
+            let (least, most) = (waits.iter().min().copied(), waits.iter().max().copied());
+            assert!(least >= Some(least_s * 1_000) && most <= Some(2 * least_s * 1_000), "{lapses}: {waits:?}");
+            let spread = waits.iter().collect::<std::collections::BTreeSet<_>>().len();
+            assert!(least_s == 0 || spread > 50, "{lapses}: {waits:?}");
+        }
     }
 
     #[test]
