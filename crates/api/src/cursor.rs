@@ -29,6 +29,10 @@ pub(crate) enum List {
     Notifications,
     /// Found by what is in their events: it goes on below an event.
     NotificationsByContent,
+    Wikis,
+    WikiPages,
+    Extractions,
+    Imports,
 }
 
 impl List {
@@ -50,6 +54,10 @@ impl List {
             List::Events => 'v',
             List::Notifications => 'n',
             List::NotificationsByContent => 'c',
+            List::Wikis => 'i',
+            List::WikiPages => 'p',
+            List::Extractions => 'x',
+            List::Imports => 'm',
         }
     }
 }

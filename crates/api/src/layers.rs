@@ -20,7 +20,7 @@ use tower_http::compression::CompressionLayer;
 use crate::Settings;
 use crate::linger::linger;
 use crate::observe::{self, RequestId};
-use crate::problem::{PROBLEM_JSON, Refusal, of_bare_status, render};
+use crate::problem::{NamedTwice, PROBLEM_JSON, Refusal, of_bare_status, render};
 
 /// Wraps a router, outermost first: reading on after an answer; the request's id, span and metrics; packing of answers; security headers;
 /// problems whole; panics; the time limit; the size limit of bodies (which counts unpacked bytes: the API's own routes
@@ -58,8 +58,9 @@ async fn complete_problems(request: Request, next: Next) -> Response {
     }
     match response.extensions_mut().remove::<Problem>() {
         Some(problem) => {
+            let twice = response.extensions_mut().remove::<NamedTwice>();
             let (parts, _) = response.into_parts();
-            let body = render(&Problem { request_id: id.map(|RequestId(id)| id), ..problem }).into_body();
+            let body = render(&Problem { request_id: id.map(|RequestId(id)| id), ..problem }, twice).into_body();
             Response::from_parts(parts, body)
         }
         None => response,

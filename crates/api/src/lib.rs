@@ -24,6 +24,7 @@ use malla_analyze::{Analyze, Recent};
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Limits, Queue};
+use malla_wiki::{Asking, Wikis};
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 pub use layers::layers;
@@ -138,6 +139,9 @@ pub struct Services {
     pub fetching: Fetching,
     pub analyze: Arc<dyn Analyze>,
     pub analyzing: AnalyzeOptions,
+    pub wikis: Arc<dyn Wikis>,
+    /// Takes extractions in.
+    pub asking: Arc<Asking>,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     /// The metrics as Prometheus text.
@@ -152,6 +156,7 @@ pub struct Services {
 pub fn router(services: Services) -> axum::Router {
     let app = App(Arc::new(Inner {
         turns: routes::analyze::Turns::new(&services.analyzing),
+        wiki_turns: routes::wiki::Turns::new(),
         services,
         tails: Arc::new(Semaphore::new(TAILS_MAX)),
         intake: Arc::new(Semaphore::new(INTAKE_KIB_MAX as usize)),
@@ -171,6 +176,7 @@ struct Inner {
     intake: Arc<Semaphore>,
     edits: Mutex<()>,
     turns: routes::analyze::Turns,
+    wiki_turns: routes::wiki::Turns,
 }
 
 impl App {
@@ -188,6 +194,11 @@ impl App {
     /// Turns to do what takes memory for analyses.
     pub(crate) fn turns(&self) -> &routes::analyze::Turns {
         &self.0.turns
+    }
+
+    /// Turns to do what takes memory for histories.
+    pub(crate) fn wiki_turns(&self) -> &routes::wiki::Turns {
+        &self.0.wiki_turns
     }
 
     /// A turn to read something, edit it and write it back, so that no change of a field is lost to another's.

@@ -45,6 +45,7 @@ const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
         (name = "notify", description = "Events in, and on to whoever subscribes"),
         (name = "fetch", description = "Pages for clients, fetched politely"),
         (name = "fleet", description = "What devices say to their server"),
+        (name = "wiki", description = "Revision histories of MediaWikis: extracted, kept fresh, asked about"),
         (name = "analyze", description = "Record streams in, answers out, exactly once"),
         (name = "access", description = "Users, groups, tokens and the audit log"),
         (name = "house", description = "The server itself"),

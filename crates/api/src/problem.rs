@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use malla_protocol::{Code, Problem};
 use malla_queue::Error;
+use serde::Serialize;
 
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
@@ -105,7 +106,7 @@ impl IntoResponse for Refusal {
     /// The problem also travels beside the body, so that the outer layers can add the request's id.
     fn into_response(self) -> Response<Body> {
         let problem = self.problem();
-        let mut response = render(&problem);
+        let mut response = render(&problem, None);
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -117,8 +118,24 @@ impl IntoResponse for Refusal {
     }
 }
 
-pub(crate) fn render(problem: &Problem) -> Response<Body> {
-    let body = serde_json::to_vec(problem).expect("a problem has only string keys");
+/// Travels beside a problem that shall also say `error` and `message`: its title and detail, under the names that some
+/// clients look for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedTwice;
+
+#[derive(Serialize)]
+struct Rendered<'a> {
+    #[serde(flatten)]
+    problem: &'a Problem,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+}
+
+pub(crate) fn render(problem: &Problem, twice: Option<NamedTwice>) -> Response<Body> {
+    let (error, message) = (twice.map(|_| problem.title.as_str()), twice.map(|_| problem.detail.as_str()));
+    let body = serde_json::to_vec(&Rendered { problem, error, message }).expect("a problem has only string keys");
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status(problem.code);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));

@@ -8,7 +8,7 @@ use axum::http::header::CONTENT_TYPE;
 use malla_access::Principal;
 use malla_protocol::{
     AlertChange, Code, DeviceChange, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewEndpoint, NewGroup,
-    NewSubscription, NewToken, NewUser, SubmitTasks, SubscriptionChange, UserChange,
+    NewSubscription, NewToken, NewUser, SubmitTasks, SubscriptionChange, UserChange, WikiPageChange,
 };
 use malla_queue::{Act, Once};
 use serde::de::DeserializeOwned;
@@ -58,7 +58,7 @@ macro_rules! json_input {
     };
 }
 
-json_input!(SubmitTasks, LaneChange, NewGroup, NewToken, DeviceChange);
+json_input!(SubmitTasks, LaneChange, NewGroup, NewToken, DeviceChange, WikiPageChange);
 json_input!(NewEndpoint, EndpointChange, NewSubscription, SubscriptionChange, NewAlert, AlertChange);
 
 macro_rules! json_input_with_password {
@@ -169,7 +169,7 @@ fn read_json<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T
     parse_json(bytes)
 }
 
-fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();

@@ -49,9 +49,9 @@ impl Client {
         let seq = seq.to_string();
         let path = [ROOT[0], ROOT[1], ROOT[2], id, input, city, &seq];
         match encoding {
-            Encoding::Plain => self.put_bytes(&path, &[CSV], &packed).await,
-            Encoding::Gzip => self.put_bytes(&path, &[CSV, (CONTENT_ENCODING, "gzip")], &packed).await,
-            Encoding::Zstd => self.put_bytes(&path, &[CSV, (CONTENT_ENCODING, "zstd")], &packed).await,
+            Encoding::Plain => self.put_bytes(&path, &[], &[CSV], &packed).await,
+            Encoding::Gzip => self.put_bytes(&path, &[], &[CSV, (CONTENT_ENCODING, "gzip")], &packed).await,
+            Encoding::Zstd => self.put_bytes(&path, &[], &[CSV, (CONTENT_ENCODING, "zstd")], &packed).await,
         }
     }
 

@@ -25,6 +25,7 @@ mod notify;
 mod tail;
 mod tasks;
 mod transport;
+mod wiki;
 
 pub use analyze::Encoding;
 pub use bike_rides::BikeRides;

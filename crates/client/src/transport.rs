@@ -97,6 +97,16 @@ impl Client {
         self.read(Call { method, path, query: &(), body: Some(body), accept: None }).await
     }
 
+    /// A question that is too long for its address.
+    pub(crate) async fn post_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &impl Serialize,
+        body: &impl Serialize,
+    ) -> Result<T> {
+        self.read(Call { method: Method::POST, path, query, body: Some(body), accept: None }).await
+    }
+
     /// A write whose whole meaning is in its address.
     pub(crate) async fn act_at<T: DeserializeOwned>(
         &self,
@@ -265,13 +275,15 @@ impl Client {
     pub(crate) async fn put_bytes(
         &self,
         path: &[&str],
+        query: &[(&str, &str)],
         headers: &[(HeaderName, &'static str)],
         body: &Bytes,
     ) -> Result<()> {
         let began = Instant::now();
         loop {
             let sent = self.ask_any(|server| {
-                let request = self.http.put(address_of(server, path)).timeout(REQUEST_TIME_MAX).body(body.clone());
+                let request = self.http.put(address_of(server, path)).query(query);
+                let request = request.timeout(REQUEST_TIME_MAX).body(body.clone());
                 let request = headers.iter().fold(request, |request, (name, value)| request.header(name, *value));
                 self.with_own_token(request)
             });

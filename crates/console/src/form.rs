@@ -22,6 +22,11 @@ impl Wrong {
     pub(crate) fn at(field: &'static str, sentence: impl Display) -> Self {
         Self { field, sentence: sentence.to_string() }
     }
+
+    /// Where there is no form to show it in.
+    pub(crate) fn into_sentence(self) -> String {
+        self.sentence
+    }
 }
 
 /// Why a form was not carried out: the person can mend it, or not.

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::caller::{Caller, Person};
 use crate::theme::Theme;
-use crate::{analyze, assets, fetch, icons, notify, parts};
+use crate::{analyze, assets, fetch, icons, notify, parts, wiki};
 
 /// A place in the navigation. A room adds its line here.
 struct Place {
@@ -46,6 +46,7 @@ const PLACES: &[Place] = &[
     Place::work("/lanes", "Lanes", icons::lanes),
     Place { inside: notify::PAGES, ..Place::room("/notify", "Notify", icons::notify) },
     Place { inside: fetch::PAGES, ..Place::room("/fetch", "Fetch", icons::fetch) },
+    Place { inside: wiki::PAGES, ..Place::room(wiki::WIKI, "Wiki", icons::wiki) },
     Place::room(analyze::ANALYSES, "Analyses", icons::analyze),
     Place::house("/audit", "Audit", icons::audit, Permission::See),
     Place::house("/users", "Users", icons::users, Permission::Administer),

@@ -33,6 +33,12 @@ pub(crate) fn fetch() -> Markup {
     drawn(r#"<path d="M8 2v7.5M4.8 6.6 8 9.8l3.2-3.2M2.5 10.5v3h11v-3"/>"#)
 }
 
+pub(crate) fn wiki() -> Markup {
+    drawn(
+        r#"<path d="M8 4.2C6.6 3 4.6 2.6 2.2 2.8v9.6c2.4-.2 4.4.2 5.8 1.4 1.4-1.2 3.4-1.6 5.8-1.4V2.8C11.4 2.6 9.4 3 8 4.2zM8 4.2v9.6"/>"#,
+    )
+}
+
 pub(crate) fn analyze() -> Markup {
     drawn(r#"<path d="M2.5 2.5v11h11M5.5 11V8M8.5 11V5M11.5 11V6.5"/>"#)
 }

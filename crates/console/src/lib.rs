@@ -14,6 +14,7 @@ mod form;
 mod frame;
 mod gate;
 mod groups;
+mod heat;
 mod icons;
 mod lanes;
 mod live;
@@ -32,6 +33,7 @@ mod theme;
 mod tokens;
 mod users;
 mod visitor;
+mod wiki;
 mod words;
 
 use std::sync::Arc;
@@ -42,6 +44,7 @@ use malla_analyze::Analyze;
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
+use malla_wiki::{Asking, Reader, Wikis};
 use tokio::sync::Semaphore;
 
 use crate::gate::Gate;
@@ -50,6 +53,8 @@ use crate::gate::Gate;
 const STREAMS_MAX: usize = 256;
 /// Answers of analyses under way that are made at once: each reads all that is known.
 const SO_FAR_AT_ONCE: usize = 2;
+/// Histories that are measured, and texts that are compared, at once.
+const MEASURED_AT_ONCE: usize = 2;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -99,6 +104,11 @@ pub struct Services {
     pub fetch: Arc<dyn Fetch>,
     pub fetching: Fetching,
     pub analyze: Arc<dyn Analyze>,
+    pub wikis: Arc<dyn Wikis>,
+    /// Takes extractions in.
+    pub asking: Arc<Asking>,
+    /// Pages of a wiki that are asked about on a day without anybody wanting it, at most.
+    pub visits_per_day: u64,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     pub settings: Settings,
@@ -131,6 +141,10 @@ pub(crate) struct House {
     fetch: Arc<dyn Fetch>,
     fetching: Fetching,
     analyze: Arc<dyn Analyze>,
+    wikis: Arc<dyn Wikis>,
+    reader: Reader,
+    asking: Arc<Asking>,
+    visits_per_day: u64,
     clock: Arc<dyn Clock>,
     passwords: Passwords,
     settings: Settings,
@@ -138,6 +152,8 @@ pub(crate) struct House {
     streams: Arc<Semaphore>,
     /// Turns to make answers of what is known so far.
     so_far: Semaphore,
+    /// Turns to measure a history or to compare two texts.
+    measuring: Arc<Semaphore>,
     /// What the forms of somebody without a session carry: a foreign site cannot read it.
     anonymous_csrf: String,
 }
@@ -149,6 +165,7 @@ impl House {
             gate: Gate::new(services.clock.clone()),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             so_far: Semaphore::new(SO_FAR_AT_ONCE),
+            measuring: Arc::new(Semaphore::new(MEASURED_AT_ONCE)),
             anonymous_csrf: csrf.reveal().to_owned(),
             queue: services.queue,
             access: services.access,
@@ -159,6 +176,10 @@ impl House {
             fetch: services.fetch,
             fetching: services.fetching,
             analyze: services.analyze,
+            reader: Reader::new(services.wikis.clone()),
+            wikis: services.wikis,
+            asking: services.asking,
+            visits_per_day: services.visits_per_day,
             clock: services.clock,
             passwords: services.passwords,
             settings: services.settings,

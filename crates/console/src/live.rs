@@ -18,7 +18,7 @@ use crate::frame::{Block, Page};
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, analyze, audit, cookie, fetch, lanes, notify, overview, tasks};
+use crate::{Console, analyze, audit, cookie, fetch, lanes, notify, overview, tasks, wiki};
 
 /// The shortest and longest wait between two renderings.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
@@ -42,6 +42,9 @@ async fn render(console: &Console, person: &Person, path: &str, params: &Params)
                 return page;
             }
             if let Some(page) = fetch::live_page(console, person, path, params).await {
+                return page;
+            }
+            if let Some(page) = wiki::live_page(console, person, path, params).await {
                 return page;
             }
             let page = analyze::live_page(console, person, path, params).await;

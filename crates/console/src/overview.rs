@@ -10,7 +10,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, analyze, fetch, parts, words};
+use crate::{Console, analyze, fetch, parts, wiki, words};
 
 const ROWS: usize = 8;
 /// Of the rooms' own lists, only what is going on.
@@ -26,18 +26,20 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
     let scope = person.principal.scope();
     let failed = TaskFilter { states: vec![State::Failed], ..TaskFilter::all(scope.clone()) };
     let (any, paused) = (LaneFilter::default(), LaneFilter { paused: Some(true), ..LaneFilter::default() });
-    let (kinds, failed, seen, paused, jobs, studies) = tokio::try_join!(
+    let (kinds, failed, seen, paused, jobs, studies, extractions) = tokio::try_join!(
         console.queue.counts(&scope),
         console.queue.tasks(&failed, None, ROWS),
         console.queue.lanes(&scope, &any, None, LANES_SEEN),
         console.queue.lanes(&scope, &paused, None, ROWS),
         console.fetch.jobs(&scope, None, LATEST),
         console.analyze.studies(&scope, None, LATEST),
+        console.wikis.extractions(&scope, None, LATEST),
     )?;
     let mut total = StateCounts::default();
     kinds.iter().for_each(|kind| total.add(&kind.counts));
     let page = Page::new("/", "Overview");
-    if total.total() == 0 && seen.lanes.is_empty() && jobs.is_empty() && studies.is_empty() {
+    let nothing = jobs.is_empty() && studies.is_empty() && extractions.is_empty();
+    if total.total() == 0 && seen.lanes.is_empty() && nothing {
         return Ok(page.live("tiles", first_steps(person)));
     }
     let now = console.now();
@@ -56,6 +58,7 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
             },
         )
         .live("jobs", fetch::latest_jobs(now, &jobs))
+        .live("extractions", wiki::latest(now, &extractions))
         .live("analyses", analyze::latest(now, &studies))
         .live("kinds", kinds_table(&kinds)))
 }

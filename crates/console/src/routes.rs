@@ -14,7 +14,7 @@ use crate::frame::{Page, document};
 use crate::refusal::Refusal;
 use crate::{
     Console, analyze, assets, audit, cookie, fetch, groups, lanes, live, login, notify, overview, parts, tasks, theme,
-    tokens, users,
+    tokens, users, wiki,
 };
 
 /// Forms are small.
@@ -52,6 +52,7 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/tokens/{name}/delete", post(tokens::delete))
         .merge(notify::routes())
         .merge(fetch::routes())
+        .merge(wiki::routes())
         .merge(analyze::routes())
         .fallback(no_such_page)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     analyses, audit, bench, bikes, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config,
 };
-use crate::commands::{robots, tasks, tokens, users, worker};
+use crate::commands::{robots, tasks, tokens, users, wiki, worker};
 use crate::config::Flag;
 
 /// Collect, keep, compute, deliver: tasks in lanes, in one program.
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Devices(devices::Command),
     /// What a robots.txt means
     Robots(robots::Command),
+    /// Histories of wiki pages: extract, ask, compare, export, import
+    Wiki(wiki::Command),
     /// Answers about bike rides: a data set in, the answers out
     Bikes(bikes::Command),
     /// Analyses: list, show, answer, cancel
@@ -187,6 +189,13 @@ mod tests {
         check("malla notify subs create a b http://c --filter {}", ErrorKind::ValueValidation);
         check("malla notify events send a b --file c", ErrorKind::ArgumentConflict);
         check("malla notify events send a b --method GET", ErrorKind::InvalidValue);
+        check("malla wiki extract", ErrorKind::MissingRequiredArgument);
+        check("malla wiki count --sizematch 1", ErrorKind::MissingRequiredArgument);
+        check("malla wiki query", ErrorKind::MissingRequiredArgument);
+        check("malla wiki query [] --file x", ErrorKind::ArgumentConflict);
+        check("malla wiki export Earth --csv --text", ErrorKind::ArgumentConflict);
+        check("malla wiki import d.xml --wiki 1 --api http://a", ErrorKind::ArgumentConflict);
+        check("malla wiki simulate --timestamps x --budget 1 --rule best", ErrorKind::ValueValidation);
         check("malla notify tail --events --subscription a", ErrorKind::ArgumentConflict);
     }
 

@@ -8,6 +8,8 @@ use malla_analyze::Analyze;
 use malla_fetch::{Fetch, Keep};
 use malla_notify::{Dispatcher, Notify, Statistics, Watch};
 use malla_queue::{Kind, Queue, Result, Retention, Scope, State, StateCounts};
+use malla_wiki::Wikis;
+use malla_wiki::revisit::Planner;
 use metrics::{counter, describe_counter, gauge};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -33,6 +35,7 @@ const INDEX_STEP: usize = 250;
 const ORPHANS_EVERY: Duration = Duration::from_secs(2);
 const ORPHANS_STEP: usize = 100;
 const STUDIES_EVERY: Duration = Duration::from_secs(2);
+const REVISIT_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(10);
 const RECORD_EVERY: Duration = Duration::from_secs(2);
 const WATCH_EVERY: Duration = Duration::from_secs(10);
@@ -88,6 +91,23 @@ pub(crate) async fn sweep_studies(analyze: Arc<dyn Analyze>, keep: malla_analyze
         Ok(())
     };
     repeat("look after analyses", STUDIES_EVERY, STUDIES_EVERY, stop, duty).await;
+}
+
+/// Ends extractions that cannot end by themselves and forgets the old, in small steps.
+pub(crate) async fn sweep_extractions(wikis: Arc<dyn Wikis>, keep: Duration, stop: Stop) {
+    let duty = || async {
+        while wikis.sweep(keep, SWEEP_STEP).await? > 0 {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    };
+    repeat("look after extractions", STUDIES_EVERY, STUDIES_EVERY, stop, duty).await;
+}
+
+/// Sends for pages that may have changed.
+pub(crate) async fn revisit(planner: Planner, stop: Stop) {
+    repeat("plan visits of wikis", REVISIT_EVERY, REVISIT_EVERY, stop, || async { planner.plan().await.map(drop) })
+        .await;
 }
 
 /// Gives Malla's own events their notifications.

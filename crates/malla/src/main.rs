@@ -21,6 +21,7 @@ mod signals;
 mod telemetry;
 mod throwaway;
 mod up;
+mod wikis;
 
 use std::io;
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ use self::cli::{Cli, Command, Place, Reach};
 use self::commands::{
     Usage, analyses, audit, bikes, completions, connect, devices, fetch, groups, healthcheck, lanes, notify,
 };
-use self::commands::{print_config, robots, tasks, tokens, users, worker};
+use self::commands::{print_config, robots, tasks, tokens, users, wiki, worker};
 
 /// Threads that still read or write when everything else has ended.
 const LINGER: Duration = Duration::from_millis(200);
@@ -79,6 +80,8 @@ fn run(cli: Cli) -> Result<()> {
         },
         Command::Analyses(command) => ask(&place, command.reach.clone(), async |c| analyses::run(command, c).await),
         Command::Bikes(command) => threaded(bikes::run(&place, command)),
+        Command::Wiki(wiki::Command { verb: wiki::Verb::Simulate(simulate), .. }) => wiki::simulate::run(simulate),
+        Command::Wiki(command) => ask(&place, command.reach.clone(), async |c| wiki::run(command, c).await),
         Command::Notify(command) => ask(&place, command.reach.clone(), async |c| notify::run(command, c).await),
         Command::Tasks(command) => ask(&place, command.reach.clone(), async |c| tasks::run(command, c).await),
         Command::Lanes(command) => ask(&place, command.reach.clone(), async |c| lanes::run(command, c).await),

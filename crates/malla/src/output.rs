@@ -16,6 +16,10 @@ impl Output {
         Self { json, headed: false }
     }
 
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// One result: a line of JSON, or the text that `people` makes of it.
     pub(crate) fn one<T: Serialize>(&self, item: &T, people: impl FnOnce(&T) -> String) -> io::Result<()> {
         let text = if self.json { serde_json::to_string(item)? } else { people(item) };

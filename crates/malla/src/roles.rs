@@ -21,6 +21,7 @@ use crate::config::Config;
 use crate::duties;
 use crate::fetching::Fetching;
 use crate::notifying::Notifying;
+use crate::wikis::{self, WikiRoom};
 
 /// A worker that was told nothing looks again after this long.
 const IDLE_MAX: Duration = Duration::from_secs(5);
@@ -80,7 +81,7 @@ impl FromStr for Role {
 }
 
 /// The rooms put together.
-pub(crate) type Rooms<'a> = (&'a Arc<Notifying>, &'a Arc<Fetching>, &'a Analyzing);
+pub(crate) type Rooms<'a> = (&'a Arc<Notifying>, &'a Arc<Fetching>, &'a WikiRoom, &'a Analyzing);
 
 /// How much a worker loop takes at once.
 struct Pace {
@@ -107,16 +108,13 @@ impl Crew {
         config: &Config,
         queue: &Arc<dyn Queue>,
         clock: &Arc<SystemClock>,
-        (notifying, fetching, analyzing): Rooms<'_>,
+        rooms: Rooms<'_>,
     ) -> Result<()> {
+        let (notifying, fetching, wiki, analyzing) = rooms;
         self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
         self.tasks.spawn(duties::record(notifying.clone(), self.stop.subscribe()));
         if config.roles.contains(&Role::Medic) {
-            self.tasks.spawn(duties::reap(queue.clone(), self.stop.subscribe()));
-            let every = Duration::from_secs(config.retention.every_s);
-            let (statistics, stop) = (notifying.statistics.clone(), self.stop.subscribe());
-            self.tasks.spawn(duties::prune(queue.clone(), statistics, retention(config), every, stop));
-            self.tasks.spawn(duties::look_after_alerts(notifying.watch(clock), self.stop.subscribe()));
+            self.look_after(config, queue, clock, rooms)?;
         }
         if config.roles.iter().any(|role| role.works()) {
             let pace = Pace { concurrency: config.queue.concurrency, batch: config.queue.batch };
@@ -125,11 +123,9 @@ impl Crew {
         if config.roles.contains(&Role::Notifier) {
             self.notify(config, queue, clock, notifying)?;
         }
-        if config.roles.contains(&Role::Medic) {
-            self.tasks.spawn(duties::trim(fetching.fetch.clone(), fetching.keep(), self.stop.subscribe()));
-            self.tasks.spawn(duties::answer_orphans(fetching.fetch.clone(), self.stop.subscribe()));
-            let (analyze, keep) = (analyzing.analyze.clone(), analyzing.keep());
-            self.tasks.spawn(duties::sweep_studies(analyze, keep, self.stop.subscribe()));
+        if config.roles.contains(&Role::Wiki) {
+            let pace = Pace { concurrency: wikis::IN_HAND, batch: wikis::IN_HAND };
+            self.work(config, Room::new(malla_wiki::ROOM)?, wiki.walker(clock)?, pace, queue, clock);
         }
         if config.roles.contains(&Role::Analyst) {
             let pace = Pace { concurrency: analyzing.in_hand(), batch: analyzing.in_hand() };
@@ -138,6 +134,33 @@ impl Crew {
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));
         }
+        Ok(())
+    }
+
+    /// What a medic does now and then, for the queue and for each room.
+    fn look_after(
+        &mut self,
+        config: &Config,
+        queue: &Arc<dyn Queue>,
+        clock: &Arc<SystemClock>,
+        (notifying, fetching, wiki, analyzing): Rooms<'_>,
+    ) -> Result<()> {
+        let stop = || self.stop.subscribe();
+        self.tasks.spawn(duties::reap(queue.clone(), stop()));
+        let every = Duration::from_secs(config.retention.every_s);
+        self.tasks.spawn(duties::prune(queue.clone(), notifying.statistics.clone(), retention(config), every, stop()));
+        self.tasks.spawn(duties::look_after_alerts(notifying.watch(clock), stop()));
+        self.tasks.spawn(duties::trim(fetching.fetch.clone(), fetching.keep(), stop()));
+        self.tasks.spawn(duties::answer_orphans(fetching.fetch.clone(), stop()));
+        self.tasks.spawn(duties::sweep_extractions(wiki.wikis.clone(), wiki.keep(), stop()));
+        if let Some(planner) = wiki.planner(queue, clock) {
+            self.tasks.spawn(duties::revisit(planner, stop()));
+        }
+        if let Some(listener) = wiki.listener(queue)? {
+            let stop = stop();
+            self.tasks.spawn(async move { listener.run(stop).await });
+        }
+        self.tasks.spawn(duties::sweep_studies(analyzing.analyze.clone(), analyzing.keep(), stop()));
         Ok(())
     }
 

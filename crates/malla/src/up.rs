@@ -19,6 +19,7 @@ use crate::notifying::Notifying;
 use crate::roles::{Crew, Role, Rooms};
 use crate::serve::Server;
 use crate::signals::{Asked, Signals};
+use crate::wikis::WikiRoom;
 use crate::{first_run, serve, telemetry};
 
 /// Between two tries to reach the store.
@@ -129,7 +130,8 @@ async fn start(
     let notifying = Arc::new(Notifying::new(config, store, clock)?);
     let fetching = Arc::new(Fetching::new(config, store, clock)?);
     let analyzing = Analyzing::new(config, store);
-    let rooms = (&notifying, &fetching, &analyzing);
+    let wiki = WikiRoom::new(config, store)?;
+    let rooms = (&notifying, &fetching, &wiki, &analyzing);
     if !config.roles.contains(&Role::Api) {
         crew.start(config, &store.queue, clock, rooms)?;
         say(&format!("malla is up: {}", role_names(config)));
@@ -159,7 +161,7 @@ fn router(
     clock: &Arc<SystemClock>,
     metrics: PrometheusHandle,
     store: &Opened,
-    (notifying, fetching, analyzing): Rooms<'_>,
+    (notifying, fetching, wiki, analyzing): Rooms<'_>,
     passwords: Passwords,
     crew: &Crew,
 ) -> Router {
@@ -186,6 +188,8 @@ fn router(
         fetching: fetching.for_api(),
         analyze: analyzing.analyze.clone(),
         analyzing: analyzing.for_api(),
+        wikis: wiki.wikis.clone(),
+        asking: wiki.asking.clone(),
         clock: clock.clone(),
         passwords: passwords.clone(),
         metrics: Arc::new(move || metrics.render()),
@@ -202,6 +206,9 @@ fn router(
         fetch: fetching.fetch.clone(),
         fetching: fetching.for_console(),
         analyze: analyzing.analyze.clone(),
+        wikis: wiki.wikis.clone(),
+        asking: wiki.asking.clone(),
+        visits_per_day: wiki.visits_per_day(),
         clock: clock.clone(),
         passwords,
         settings: malla_console::Settings {

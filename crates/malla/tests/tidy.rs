@@ -13,12 +13,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("reach", &["queue"]),
     ("notify", &["queue", "reach"]),
     ("fetch", &["queue", "reach"]),
+    ("wiki", &["queue", "reach"]),
     ("analyze", &["queue"]),
-    ("store", &["queue", "access", "notify", "fetch", "analyze"]),
+    ("store", &["queue", "access", "notify", "fetch", "wiki", "analyze"]),
     ("protocol", &[]),
     ("client", &["protocol"]),
-    ("api", &["queue", "access", "notify", "fetch", "analyze", "protocol"]),
-    ("console", &["queue", "access", "notify", "fetch", "analyze", "protocol"]),
+    ("api", &["queue", "access", "notify", "fetch", "wiki", "analyze", "protocol"]),
+    ("console", &["queue", "access", "notify", "fetch", "wiki", "analyze", "protocol"]),
 ];
 
 /// Crates from elsewhere that have one home.

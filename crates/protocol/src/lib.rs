@@ -11,6 +11,7 @@ mod page;
 mod problem;
 mod task;
 mod whole;
+mod wiki;
 
 pub use access::{
     AuditQuery, AuditView, GroupView, Health, Me, NewGroup, NewToken, NewUser, Role, TokenMade, TokenView, UserChange,
@@ -39,6 +40,12 @@ pub use problem::{Code, Problem};
 pub use task::{
     AllQuery, Bulk, Counts, HistoryEntry, KindCounts, NewTask, Priority, StateCounts, SubmitTasks, Submitted,
     SubmittedTask, TaskDetail, TaskQuery, TaskState, TaskView,
+};
+pub use wiki::{
+    ArticleFilters, AvgView, CountView, DiffKind, DiffPiece, DiffQuery, DiffView, ExportFormat, ExportQuery, Extract,
+    ExtractionPlace, ExtractionState, ExtractionStatus, ExtractionView, ImportView, MetricsQuery, NewImport,
+    PipelineQuery, RevisionFilters, RevisionView, Shown, TakeBatchQuery, WikiDetail, WikiPage, WikiPageChange,
+    WikiPageQuery, WikiView,
 };
 
 /// The cookie that carries a console session.

@@ -2,7 +2,7 @@
 //! Without the feature `crash-points` all of this is nothing.
 
 /// Every point, so that a test can visit each. `before` is ahead of the transaction, `inside` has written but not
-/// committed, `after` has committed but not told the caller.
+/// committed, `after` has committed but not told the caller. `wiki.ask` has asked a wiki and committed nothing.
 pub const POINTS: &[&str] = &[
     "submit.before",
     "submit.inside",
@@ -51,6 +51,13 @@ pub const POINTS: &[&str] = &[
     "analyze.commit.before",
     "analyze.commit.inside",
     "analyze.commit.after",
+    "wiki.extract.before",
+    "wiki.extract.inside",
+    "wiki.extract.after",
+    "wiki.ask",
+    "wiki.commit.before",
+    "wiki.commit.inside",
+    "wiki.commit.after",
     "worker.leased",
     "worker.worked",
     "api.answer",

@@ -21,6 +21,7 @@ mod listing;
 mod listing_analyze;
 mod listing_fetch;
 mod listing_notify;
+mod listing_wiki;
 mod nonces;
 mod notify_pages;
 mod notify_rows;
@@ -31,6 +32,10 @@ mod searching;
 pub mod sqlite;
 mod taken;
 mod verifying;
+mod wiki_ask;
+mod wiki_change;
+mod wiki_revisions;
+mod wiki_rows;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,6 +45,7 @@ use malla_analyze::Analyze;
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
+use malla_wiki::Wikis;
 
 /// A store, whichever it is.
 pub struct Opened {
@@ -50,6 +56,7 @@ pub struct Opened {
     pub alerts: Arc<dyn Alerts>,
     pub fetch: Arc<dyn Fetch>,
     pub analyze: Arc<dyn Analyze>,
+    pub wikis: Arc<dyn Wikis>,
     /// `sqlite` or `postgres`.
     pub backend: &'static str,
     which: Which,
@@ -82,6 +89,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             alerts: store.clone(),
             fetch: store.clone(),
             analyze: store.clone(),
+            wikis: store.clone(),
             backend: "sqlite",
             which: Which::Sqlite(store),
         });
@@ -97,6 +105,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
             alerts: store.clone(),
             fetch: store.clone(),
             analyze: store.clone(),
+            wikis: store.clone(),
             backend: "postgres",
             which: Which::Postgres(store),
         });

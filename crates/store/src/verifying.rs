@@ -1,7 +1,7 @@
 //! The questions of `verify`: each finds what should not be, in words.
 
 /// `{now}` stands for the time.
-pub(crate) const QUESTIONS: [&str; 23] = [
+pub(crate) const QUESTIONS: [&str; 30] = [
     include_str!("../sql/both/verify/tally.sql"),
     include_str!("../sql/both/verify/tally_total.sql"),
     include_str!("../sql/both/verify/lane_tally.sql"),
@@ -25,6 +25,13 @@ pub(crate) const QUESTIONS: [&str; 23] = [
     include_str!("../sql/both/verify/analysis_map.sql"),
     include_str!("../sql/both/verify/analysis_reduce.sql"),
     include_str!("../sql/both/verify/analysis_reduce_once.sql"),
+    include_str!("../sql/both/verify/wiki_counts.sql"),
+    include_str!("../sql/both/verify/wiki_page_counts.sql"),
+    include_str!("../sql/both/verify/wiki_revision.sql"),
+    include_str!("../sql/both/verify/wiki_stray.sql"),
+    include_str!("../sql/both/verify/wiki_text.sql"),
+    include_str!("../sql/both/verify/wiki_block.sql"),
+    include_str!("../sql/both/verify/wiki_extraction.sql"),
 ];
 
 /// Findings of one question at most: the first few say what is wrong.

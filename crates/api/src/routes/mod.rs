@@ -17,6 +17,7 @@ mod tasks;
 mod tokens;
 mod users;
 mod watch;
+pub(crate) mod wiki;
 
 use axum::extract::Request;
 use axum::http::Uri;
@@ -36,6 +37,8 @@ pub(crate) fn all() -> OpenApiRouter<App> {
         .merge(notify())
         .merge(fetch())
         .merge(analyze())
+        .merge(histories())
+        .merge(wiki())
         // Whoever is merged with this router may have a page for the unknown; here it is a problem document.
         .route("/api/{*rest}", axum::routing::any(unknown))
         .layer(RequestDecompressionLayer::new())
@@ -136,6 +139,43 @@ fn analyze() -> OpenApiRouter<App> {
         .routes(routes!(studies::complete))
         .routes(routes!(batches::list))
         .routes(routes!(answers::show))
+}
+
+/// What existing clients, which run in browsers, ask about histories.
+fn histories() -> OpenApiRouter<App> {
+    use wiki::{extract, query, questions};
+    OpenApiRouter::new()
+        .routes(routes!(extract::get, extract::post))
+        .routes(routes!(extract::status))
+        .routes(routes!(questions::articles))
+        .routes(routes!(questions::article))
+        .routes(routes!(questions::revisions))
+        .routes(routes!(questions::count))
+        .routes(routes!(questions::avg))
+        .routes(routes!(questions::mode))
+        .routes(routes!(query::query))
+        .layer(from_fn(wiki::browsers::open_to_browsers))
+}
+
+/// Wikis, pages, revisions, extractions and imports.
+fn wiki() -> OpenApiRouter<App> {
+    use wiki::{export, extractions, imports, metrics, pages, revisions, wikis};
+    OpenApiRouter::new()
+        .routes(routes!(wikis::list))
+        .routes(routes!(wikis::show))
+        .routes(routes!(metrics::of_wiki))
+        .routes(routes!(pages::list))
+        .routes(routes!(pages::show, pages::change))
+        .routes(routes!(metrics::of_page))
+        .routes(routes!(export::export))
+        .routes(routes!(revisions::show))
+        .routes(routes!(revisions::text))
+        .routes(routes!(revisions::compare))
+        .routes(routes!(extractions::list))
+        .routes(routes!(extractions::show))
+        .routes(routes!(imports::list, imports::begin))
+        .routes(routes!(imports::show))
+        .routes(routes!(imports::take))
 }
 
 async fn unknown(uri: Uri) -> Refusal {

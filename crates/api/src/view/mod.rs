@@ -5,6 +5,7 @@ pub(crate) mod analyze;
 pub(crate) mod fetch;
 pub(crate) mod notify;
 pub(crate) mod statistics;
+pub(crate) mod wiki;
 
 use std::collections::HashMap;
 

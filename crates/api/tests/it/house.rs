@@ -21,11 +21,14 @@ use malla_queue::{
     Verdict,
 };
 use malla_store::sqlite::Sqlite;
+use malla_wiki::Asking;
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 /// 2026-01-31T12:00:00Z
 const NOON: UnixMs = UnixMs(1_769_860_800_000);
+
+const CONTACT: &str = "ops@example.org";
 
 pub(crate) struct House {
     pub(crate) router: Router,
@@ -76,14 +79,19 @@ impl House {
     pub(crate) async fn with(settings: Settings) -> Self {
         // More than a test begins.
         let analyzing = AnalyzeOptions { studies_max: 1_000, ..AnalyzeOptions::default() };
-        Self::open(settings, analyzing).await
+        Self::open(settings, analyzing, CONTACT).await
     }
 
     pub(crate) async fn analyzing(options: AnalyzeOptions) -> Self {
-        Self::open(Settings::default(), options).await
+        Self::open(Settings::default(), options, CONTACT).await
     }
 
-    async fn open(settings: Settings, analyzing: AnalyzeOptions) -> Self {
+    /// Nobody said whom wikis may turn to.
+    pub(crate) async fn without_contact() -> Self {
+        Self::open(Settings::default(), AnalyzeOptions::default(), "").await
+    }
+
+    async fn open(settings: Settings, analyzing: AnalyzeOptions, contact: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(NOON));
         let store = Sqlite::open(&dir.path().join("malla.db"), clock.clone(), Limits::default()).await.unwrap();
@@ -101,6 +109,14 @@ impl House {
             fetching: Fetching::default(),
             analyze: store.clone(),
             analyzing,
+            wikis: store.clone(),
+            asking: Arc::new(Asking {
+                wikis: store.clone(),
+                contact: contact.into(),
+                template: "https://{locale}.wiki.test/".into(),
+                gap_ms: 0,
+                extractions_max: 10_000,
+            }),
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(|| "malla_up 1\n".to_owned()),

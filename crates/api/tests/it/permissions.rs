@@ -8,6 +8,7 @@ use malla_access::{NewUser, Permission, Role};
 use serde_json::{Value, json};
 
 use crate::house::{House, act, encoded};
+use crate::kept::kept;
 
 /// What a request is aimed at: fresh things of one group.
 struct Target {
@@ -29,6 +30,9 @@ struct Target {
     job: String,
     device: String,
     analysis: String,
+    wiki: String,
+    import: String,
+    extraction: String,
 }
 
 /// Who may call a route.
@@ -91,6 +95,7 @@ fn probes() -> BTreeMap<&'static str, Probe> {
     add_notify(&mut add);
     add_fetch(&mut add);
     add_analyze(&mut add);
+    add_wiki(&mut add);
     add("GET /livez", "/livez", false, nothing);
     add("GET /readyz", "/readyz", false, nothing);
     add("GET /metrics", "/metrics", false, nothing);
@@ -188,6 +193,43 @@ fn add_analyze(add: Add<'_>) {
     add("GET /api/v1/analyses/{id}/results/{name}", answer, true, nothing);
 }
 
+fn add_wiki(add: Add<'_>) {
+    let page = "/api/v1/wiki/pages/{wiki}/9228";
+    add("GET /api/v1/extract", "/api/v1/extract?title=Mars&group={group}", true, nothing);
+    add("POST /api/v1/extract", "/api/v1/extract", true, |t| Some(json!({ "title": "Mars", "group": t.group })));
+    add("GET /api/v1/status/{id}", "/api/v1/status/{extraction}", true, nothing);
+    add("GET /api/v1/articles", "/api/v1/articles", false, nothing);
+    add("GET /api/v1/articles/{pageid}", "/api/v1/articles/9228", false, nothing);
+    add("GET /api/v1/revisions", "/api/v1/revisions", false, nothing);
+    add("GET /api/v1/count", "/api/v1/count", false, nothing);
+    add("GET /api/v1/avg", "/api/v1/avg?datestart=2018-03-09&dateend=2018-03-09", false, nothing);
+    add("GET /api/v1/mode", "/api/v1/mode?attribute=user", false, nothing);
+    add("POST /api/v1/query", "/api/v1/query", false, |_| Some(json!([{ "$limit": 1 }])));
+    add("GET /api/v1/wiki/wikis", "/api/v1/wiki/wikis", false, nothing);
+    add("GET /api/v1/wiki/wikis/{wiki}", "/api/v1/wiki/wikis/{wiki}", true, nothing);
+    add("GET /api/v1/wiki/wikis/{wiki}/metrics", "/api/v1/wiki/wikis/{wiki}/metrics", true, nothing);
+    add("GET /api/v1/wiki/pages", "/api/v1/wiki/pages?wiki={wiki}", true, nothing);
+    add("GET /api/v1/wiki/pages/{wiki}/{pageid}", page, true, nothing);
+    add("PATCH /api/v1/wiki/pages/{wiki}/{pageid}", page, true, |_| Some(json!({ "watched": false })));
+    for (what, path) in [("metrics", "/metrics"), ("revisions", "/revisions")] {
+        let route = format!("GET /api/v1/wiki/pages/{{wiki}}/{{pageid}}/{what}").leak();
+        add(route, format!("{page}{path}").leak(), true, nothing);
+    }
+    add("GET /api/v1/wiki/revisions/{wiki}/{revid}", "/api/v1/wiki/revisions/{wiki}/100", true, nothing);
+    add("GET /api/v1/wiki/revisions/{wiki}/{revid}/text", "/api/v1/wiki/revisions/{wiki}/100/text", true, nothing);
+    add("GET /api/v1/wiki/diff", "/api/v1/wiki/diff?wiki={wiki}&from=100&to=101", true, nothing);
+    add("GET /api/v1/wiki/extractions", "/api/v1/wiki/extractions", false, nothing);
+    add("GET /api/v1/wiki/extractions/{id}", "/api/v1/wiki/extractions/{extraction}", true, nothing);
+    add("GET /api/v1/wiki/imports", "/api/v1/wiki/imports", false, nothing);
+    add("POST /api/v1/wiki/imports", "/api/v1/wiki/imports", true, |t| {
+        Some(json!({ "dump": "more.xml", "name": "More", "group": t.group }))
+    });
+    add("GET /api/v1/wiki/imports/{id}", "/api/v1/wiki/imports/{import}", true, nothing);
+    // It was taken in before: what comes now is not looked at.
+    let batch = "/api/v1/wiki/imports/{import}/batches/0";
+    add("PUT /api/v1/wiki/imports/{id}/batches/{number}", batch, true, nothing);
+}
+
 #[tokio::test]
 async fn every_route_is_open_to_exactly_those_whom_its_permission_names() {
     let house = House::new().await;
@@ -264,8 +306,15 @@ async fn target(house: &House, group: &str) -> Target {
     let device = house.post("/api/v1/fleet/join", &token, join).await.ok()["device"].to_string();
     let new = json!({ "kind": "csv-summary", "group": group });
     let analysis = house.post("/api/v1/analyses", "admin", new).await.ok()["id"].as_str().unwrap().to_owned();
+    let kept = kept(house, group).await;
+    let earth = json!({ "title": "Earth", "group": group });
+    let place = house.post("/api/v1/extract", "admin", earth).await.ok()["Location"].as_str().unwrap().to_owned();
+    let extraction = place.rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
     Target {
         group: group.into(),
+        wiki: kept.wiki.to_string(),
+        import: kept.import,
+        extraction,
         task,
         lane,
         user,
@@ -297,6 +346,9 @@ fn filled(path: &str, target: &Target) -> String {
         .replace("{job}", &target.job)
         .replace("{device}", &target.device)
         .replace("{analysis}", &target.analysis)
+        .replace("{wiki}", &target.wiki)
+        .replace("{import}", &target.import)
+        .replace("{extraction}", &target.extraction)
         .replace("{task}", &target.task)
         .replace("{lane}", &encoded(&target.lane))
         .replace("{user}", &target.user)
@@ -329,13 +381,15 @@ async fn lists_hold_nothing_of_other_groups() {
         check_list(&house, token, "/api/v1/alerts", &ours.alert, &theirs.alert).await;
         check_list(&house, token, "/api/v1/fetch/jobs", &ours.job, &theirs.job).await;
         check_list(&house, token, "/api/v1/analyses", &ours.analysis, &theirs.analysis).await;
+        check_list(&house, token, "/api/v1/wiki/extractions", &ours.extraction, &theirs.extraction).await;
+        check_list(&house, token, "/api/v1/wiki/imports", &ours.import, &theirs.import).await;
         check_list(&house, token, "/api/v1/devices", &ours.fresh, &theirs.fresh).await;
         let counts = house.get("/api/v1/tasks/counts", token).await.ok();
-        assert_eq!(counts["total"]["queued"], 2, "a drill and a notification");
+        assert_eq!(counts["total"]["queued"], 3, "a drill, a notification and an extraction");
     }
     let counts = house.get("/api/v1/tasks/counts", "admin").await.ok();
-    let queued = "two drills, two notifications and the page that both groups wait for";
-    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(5), &json!("drill")), "{queued}");
+    let queued = "two drills, two notifications, two extractions and the page that both groups wait for";
+    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(7), &json!("drill")), "{queued}");
 }
 
 async fn check_list(house: &House, token: &str, path: &str, ours: &str, theirs: &str) {
@@ -379,6 +433,11 @@ async fn readonly_is_refused_before_anything_is_looked_up_or_read() {
         ("POST", "/api/v1/notifications/discard"),
         ("POST", "/api/v1/analyses"),
         ("PUT", "/api/v1/analyses/nonsense/trips/x/0"),
+        ("GET", "/api/v1/extract"),
+        ("POST", "/api/v1/extract"),
+        ("POST", "/api/v1/wiki/imports"),
+        ("PUT", "/api/v1/wiki/imports/nonsense/batches/x"),
+        ("PATCH", "/api/v1/wiki/pages/x/y"),
     ] {
         house.call(method, path, "readonly", None).await.refused(403, "forbidden", &["readonly", "role user"]);
     }

@@ -57,7 +57,9 @@ async fn every_request_body_refuses_unknown_fields() {
         for (method, operation) in methods.as_object().unwrap() {
             // An event is any bytes, a batch is a table.
             let of_device = operation["x-permission"] == "device";
-            if operation["requestBody"]["content"]["application/json"].is_null() || of_device {
+            // Clients that were there before may send more, and a pipeline is no object.
+            let of_old = ["/api/v1/extract", "/api/v1/query"].contains(&path.as_str());
+            if operation["requestBody"]["content"]["application/json"].is_null() || of_device || of_old {
                 continue;
             }
             let path = path.replace("{key}", "drill%2Fa").replace("{name}", "root").replace("{id}", "1");

@@ -7,3 +7,4 @@ mod failing;
 mod notify;
 mod routes;
 mod server;
+mod wiki;

@@ -14,6 +14,7 @@ use malla_notify::{Intake, RecentEvents};
 use malla_queue::worker::Work as _;
 use malla_queue::{Act, Holder, LeaseRequest, Limits, Queue as _, Room, SystemClock};
 use malla_store::sqlite::Sqlite;
+use malla_wiki::Asking;
 use tokio::net::TcpListener;
 
 pub(crate) struct Server {
@@ -48,6 +49,14 @@ impl Server {
             fetching: Fetching::default(),
             analyze: store.clone(),
             analyzing: AnalyzeOptions::default(),
+            wikis: store.clone(),
+            asking: Arc::new(Asking {
+                wikis: store.clone(),
+                contact: "ops@example.org".into(),
+                template: "https://{locale}.wiki.test/".into(),
+                gap_ms: 0,
+                extractions_max: 100,
+            }),
             notify: store.clone(),
             statistics: store.clone(),
             alerts: store.clone(),

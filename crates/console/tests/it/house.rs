@@ -14,11 +14,14 @@ use malla_queue::{
     UnixMs, Verdict,
 };
 use malla_store::sqlite::Sqlite;
+use malla_wiki::Asking;
 use tower::ServiceExt as _;
 
 pub(crate) const PASSWORD: &str = "correct horse";
 /// Pages that may wait.
 pub(crate) const PENDING_MAX: u64 = 60;
+/// Extractions that may be under way.
+pub(crate) const EXTRACTIONS_MAX: u64 = 60;
 const START: UnixMs = UnixMs(1_800_000_000_000);
 
 pub(crate) struct House {
@@ -37,6 +40,15 @@ impl House {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
+        Self::built(settings, "ops@example.org").await
+    }
+
+    /// Nobody said whom wikis may turn to.
+    pub(crate) async fn without_contact() -> Self {
+        Self::built(Settings::default(), "").await
+    }
+
+    async fn built(settings: Settings, contact: &str) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let clock = Arc::new(ManualClock::at(START));
         let path = dir.path().join("malla.db");
@@ -67,6 +79,15 @@ impl House {
             fetch: store.clone(),
             fetching: Fetching { pending_max: PENDING_MAX, ..Fetching::default() },
             analyze: store.clone(),
+            wikis: store.clone(),
+            asking: Arc::new(Asking {
+                wikis: store.clone(),
+                contact: contact.into(),
+                template: "https://{locale}.wiki.test/".into(),
+                gap_ms: 0,
+                extractions_max: EXTRACTIONS_MAX,
+            }),
+            visits_per_day: 1_000,
             clock: clock.clone(),
             passwords,
             settings,

@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use tower::ServiceExt as _;
 
 use crate::house::{House, Visitor};
-use crate::{analyze, fetch};
+use crate::{analyze, fetch, wiki};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -134,6 +134,40 @@ async fn an_analysis_reaches_its_pages_by_itself_and_its_answers_when_it_is_done
         assert_eq!(read.contains("Trips in the rain"), text == "Trips in the rain", "made once, where it is shown");
     }
     for page in ["/analyses/nowhere", &format!("{page}/cancel")] {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        until(&mut stream, "event: trouble").await;
+    }
+}
+
+#[tokio::test]
+async fn an_extraction_reaches_its_pages_by_itself() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let (kept, article) = wiki::sparrow(&house).await;
+    let of_wiki = format!("/wiki/wikis/{}", kept.id);
+    let id = wiki::ask(&ana, "House sparrow").await;
+    let path = format!("/wiki/extractions/{id}");
+    let mut streams = Vec::new();
+    for (page, before) in [
+        (path.as_str(), "pending"),
+        ("/wiki", "pending"),
+        ("/wiki/extractions", "pending"),
+        ("/", "Latest extractions"),
+        (&article, "What is kept"),
+        (&of_wiki, "Visits of today"),
+        ("/wiki/imports", "read in"),
+    ] {
+        let mut stream = open(&ana, page).await.into_body().into_data_stream();
+        let read = until(&mut stream, before).await;
+        assert!(!read.contains("<svg class=\"plot"), "what is dear to draw is not drawn again and again");
+        streams.push(stream);
+    }
+    let counts = malla_wiki::Counts { done: 40, total: Some(50), ..malla_wiki::Counts::default() };
+    wiki::step(&house, id, Some(kept.id), malla_wiki::ExtractionState::InProgress, counts, None).await;
+    for stream in &mut streams[..5] {
+        until(stream, "40 of 50").await;
+    }
+    for page in ["/wiki/nowhere", "/wiki/extractions/nonsense", "/wiki/wikis/99", &format!("{of_wiki}/pages/99")] {
         let mut stream = open(&ana, page).await.into_body().into_data_stream();
         until(&mut stream, "event: trouble").await;
     }

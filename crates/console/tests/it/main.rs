@@ -9,3 +9,4 @@ mod live;
 mod login;
 mod notify;
 mod pages;
+mod wiki;

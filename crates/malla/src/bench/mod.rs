@@ -3,10 +3,13 @@
 pub(crate) mod analyze;
 mod direct;
 pub(crate) mod fetch;
+mod histories;
 pub(crate) mod notify;
 pub(crate) mod origin;
 pub(crate) mod queue;
 pub(crate) mod report;
 mod server;
+pub(crate) mod small_wiki;
 pub(crate) mod stream;
+pub(crate) mod wiki;
 mod wire;

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, fetch, notify, origin, queue, stream};
+use crate::bench::{analyze, fetch, notify, origin, queue, small_wiki, stream, wiki};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -57,9 +57,17 @@ enum What {
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..=20_000_000))]
         trips: Vec<u64>,
     },
+    /// Histories: from a dump into the store and back, questions about them, and a polite walk
+    #[command(
+        after_help = "Examples:\n  malla bench wiki --quick\n  malla bench wiki --postgres postgres://postgres@127.0.0.1/bench\n\nIt makes histories of its own, with a store in a temporary directory here, and starts a wiki and a server on loopback. A PostgreSQL database must be empty, and is left full."
+    )]
+    Wiki(Stores),
     /// Many web sites on loopback, until standard input ends
     #[command(hide = true)]
     Origin(origin::Manners),
+    /// A small wiki on loopback, until standard input ends
+    #[command(hide = true)]
+    SmallWiki(small_wiki::Manners),
 }
 
 #[derive(Debug, Args)]
@@ -95,7 +103,9 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
         What::Fetch { stores, strategies, .. } if !strategies.strategy.is_empty() => compare(&stores, &strategies),
         What::Fetch { stores, only, .. } => fetch(stores, &only).await,
         What::Analyze { stores, trips } => analyze(stores, trips).await,
+        What::Wiki(stores) => wiki(stores).await,
         What::Origin(manners) => origin::serve(manners).await,
+        What::SmallWiki(manners) => small_wiki::serve(manners).await,
     }
 }
 
@@ -155,6 +165,24 @@ async fn analyze(stores: Stores, mut trips: Vec<u64>) -> anyhow::Result<()> {
     if let Some(url) = &stores.postgres {
         talk("measuring a server on PostgreSQL");
         stream::run(url, &trips, &mut report).await?;
+    }
+    Ok(())
+}
+
+async fn wiki(stores: Stores) -> anyhow::Result<()> {
+    let load = if stores.quick { wiki::Load::QUICK } else { wiki::Load::FULL };
+    let mut report = Report::new(stores.json);
+    if !stores.no_sqlite {
+        let place = tempfile::tempdir_in(".").context("cannot make a temporary directory here")?;
+        let file = place.path().join("bench.db");
+        talk("measuring the embedded store");
+        wiki::run(&format!("sqlite:{}", file.display()), Some(&file), load, &mut report).await?;
+        wiki::walk("", load, &mut report).await?;
+    }
+    if let Some(url) = &stores.postgres {
+        talk("measuring PostgreSQL");
+        wiki::run(url, None, load, &mut report).await?;
+        wiki::walk(url, load, &mut report).await?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ pub(crate) mod robots;
 pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod users;
+pub(crate) mod wiki;
 pub(crate) mod worker;
 
 use std::io;

@@ -33,6 +33,14 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("fetch.workers_min", 0, 64),
     ("fetch.devices_waiting_max", 1, 100_000),
     ("fetch.devices_days", 1, 36_500),
+    ("wiki.gap_ms", 0, 86_400_000),
+    ("wiki.timeout_s", 1, 600),
+    ("wiki.maxlag", 1, 3_600),
+    ("wiki.answer_mb_max", 1, 1_024),
+    ("wiki.extractions_max", 1, 1_000_000),
+    ("wiki.keep_days", 0, 36_500),
+    ("wiki.visits_per_day", 0, 10_000_000),
+    ("wiki.reconcile_days", 0, 36_500),
     ("analyze.studies_max", 1, 1_000),
     ("analyze.concurrency", 0, 1_024),
     ("analyze.batch_mb_max", 1, 1_024),
@@ -110,12 +118,20 @@ fn in_range(key: &str, value: &Value) -> Result<(), String> {
             mail.map(drop).map_err(|error| format!("is wrong: {error}"))
         }
         "smtp.from" => malla_notify::Mail::check_from(text).map(drop).map_err(|error| format!("is wrong: {error}")),
-        "fetch.contact" if !text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
+        "fetch.contact" | "wiki.contact" if !text.chars().all(|c| c.is_ascii_graphic() || c == ' ') => {
             Err("is not an address: write a page or an e-mail in plain letters".into())
         }
         "fetch.strategy" => {
             let strategy: Result<malla_fetch::Strategy, _> = text.parse();
             strategy.map(drop).map_err(|error| format!("is wrong: {error}"))
+        }
+        "wiki.api" => malla_wiki::check_template(text).map_err(|error| format!("is wrong: {error}")),
+        "wiki.stream_url" if !text.starts_with("http://") && !text.starts_with("https://") => {
+            Err("is not the address of a stream: write https://…".into())
+        }
+        "wiki.revisit" if text != "off" => {
+            let rule: Result<malla_wiki::revisit::Rule, _> = text.parse();
+            rule.map(drop).map_err(|error| format!("is wrong: {error}"))
         }
         "data" if text.is_empty() => Err("is empty: give a directory".into()),
         "store" if !(text.is_empty() || is_store(text)) => {

@@ -17,7 +17,9 @@ use figment::{Figment, Metadata, Profile, Provider};
 pub(crate) use self::check::masked_url;
 use self::check::settle;
 use self::keys::{known, leaves, unknown, variable};
-pub(crate) use self::settings::{Analyze as AnalyzeSettings, Config, Fetch as FetchSettings, Log, LogFormat, Tls};
+pub(crate) use self::settings::{
+    Analyze as AnalyzeSettings, Config, Fetch as FetchSettings, Log, LogFormat, Tls, Wiki as WikiSettings,
+};
 
 const DEFAULTS: &str = include_str!("../defaults.toml");
 const FILE: &str = "malla.toml";

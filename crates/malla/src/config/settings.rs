@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub queue: Queue,
     pub notify: Notify,
     pub fetch: Fetch,
+    pub wiki: Wiki,
     pub analyze: Analyze,
     smtp: Smtp,
     pub retention: Retention,
@@ -109,6 +110,23 @@ pub(crate) struct Fetch {
     pub devices_waiting_max: usize,
     pub devices_days: u64,
     pub backups: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Wiki {
+    pub contact: String,
+    pub api: String,
+    pub gap_ms: u64,
+    pub timeout_s: u64,
+    pub maxlag: u64,
+    pub answer_mb_max: usize,
+    pub extractions_max: u64,
+    pub keep_days: u64,
+    pub revisit: String,
+    pub visits_per_day: u64,
+    pub reconcile_days: u64,
+    pub stream: bool,
+    pub stream_url: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

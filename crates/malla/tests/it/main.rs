@@ -16,4 +16,7 @@ mod receiver;
 mod refusals;
 mod server;
 mod shutdown;
+mod small_wiki;
 mod watching;
+mod wiki;
+mod wiki_server;

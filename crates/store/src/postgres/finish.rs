@@ -29,6 +29,8 @@ enum Flush {
 
 pub(super) struct Finished {
     pub(super) taken: Vec<Taken>,
+    /// The numbers of follow-ups, in their order.
+    pub(super) followed: Vec<TaskId>,
     pub(super) rouse: Vec<String>,
 }
 
@@ -92,7 +94,8 @@ pub(super) async fn end(
         }
     }
     if !follow_ups.is_empty() {
-        let (_, rouse) = follow_ups.submit(tx, now, None).await?;
+        let (submitted, rouse) = follow_ups.submit(tx, now, None).await?;
+        finished.followed = submitted.into_iter().map(|submitted| submitted.id).collect();
         finished.rouse.extend(rouse);
     }
     Ok(finished)
@@ -164,7 +167,8 @@ async fn call(
         )
         .await?;
     let rouse = row.get::<_, Option<Vec<String>>>(1).unwrap_or_default();
-    Ok(Finished { taken: row.get::<_, Vec<i16>>(0).into_iter().map(taken).collect(), rouse })
+    let taken = row.get::<_, Vec<i16>>(0).into_iter().map(taken).collect();
+    Ok(Finished { taken, followed: Vec::new(), rouse })
 }
 
 /// Sends back tasks whose lease or confirmation is overdue. Whoever extended, finished or confirmed meanwhile is left

@@ -120,7 +120,7 @@ impl From<tokio_postgres::Error> for Broken {
 }
 
 /// An error of PostgreSQL as the verbs report it.
-pub(super) fn broken(error: &tokio_postgres::Error) -> Error {
+pub(crate) fn broken(error: &tokio_postgres::Error) -> Error {
     let Some(db) = error.as_db_error() else {
         return Error::Unavailable(format!("PostgreSQL cannot be reached: {}", causes(error)));
     };

@@ -90,7 +90,18 @@ pub(super) fn finish(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Resul
 
 /// Ends leases by the word of their holders.
 pub(super) fn end(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<Vec<Taken>> {
+    end_following(tx, endings).map(|(taken, _)| taken)
+}
+
+/// The same, and tells the follow-ups' numbers, in their order.
+pub(super) fn end_following(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)]) -> Result<(Vec<Taken>, Vec<TaskId>)> {
     end_each(tx, endings, By::Holder)
+}
+
+/// How an ending of this lease would be taken.
+pub(super) fn held(tx: &Tx<'_>, token: LeaseToken) -> Result<Taken> {
+    let nonce: Option<i64> = tx.one(sql!("finish/read_lease"), (token.task.0,), |row| row.get(1))?;
+    if nonce == Some(token.nonce) { Ok(Taken::Now) } else { already_ended(tx, token) }
 }
 
 /// Ends leases over the heads of their holders: what these still bring is refused.
@@ -104,7 +115,7 @@ enum By {
     Store,
 }
 
-fn end_each(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)], by: By) -> Result<Vec<Taken>> {
+fn end_each(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)], by: By) -> Result<(Vec<Taken>, Vec<TaskId>)> {
     let mut lanes = Lanes::default();
     let mut rooms = BTreeMap::new();
     let mut answers = Vec::with_capacity(endings.len());
@@ -125,11 +136,10 @@ fn end_each(tx: &mut Tx<'_>, endings: &[(LeaseToken, Ending)], by: By) -> Result
         answers.push(Taken::Now);
     }
     // After all endings, so that a dedup key that one of them frees is free.
-    for (parent, task) in follow_ups {
-        submit_one(tx, task, Some(parent))?;
-    }
+    let follow = |(parent, task)| Ok(submit_one(tx, task, Some(parent))?.id);
+    let followed = follow_ups.into_iter().map(follow).collect::<Result<_>>()?;
     lanes.settle(tx, |lane| rooms.get(&lane).cloned())?;
-    Ok(answers)
+    Ok((answers, followed))
 }
 
 fn find_lease(tx: &Tx<'_>, token: LeaseToken, ending: &Ending) -> Result<Option<Ended>> {

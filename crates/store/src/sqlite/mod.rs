@@ -34,6 +34,13 @@ mod statistics;
 mod submit;
 mod syncer;
 mod tx;
+mod wiki;
+mod wiki_change;
+mod wiki_commit;
+mod wiki_extractions;
+mod wiki_imports;
+mod wiki_reads;
+mod wiki_sites;
 mod words;
 mod writer;
 
@@ -357,9 +364,10 @@ fn prepare_any(conn: &Connection) -> rusqlite::Result<()> {
 
 fn open_reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
+    let mut conn = Connection::open_with_flags(path, flags).map_err(|error| cannot_open(path, &error))?;
     prepare_any(&conn).map_err(broken)?;
     conn.execute_batch("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY").map_err(broken)?;
+    crate::wiki_ask::sqlite::prepare(&mut conn).map_err(broken)?;
     words::attach(path, &conn)?;
     Ok(conn)
 }
@@ -398,7 +406,7 @@ fn cannot_open(path: &Path, error: &rusqlite::Error) -> Error {
 }
 
 /// An error of SQLite as the verbs report it.
-fn broken(error: rusqlite::Error) -> Error {
+pub(crate) fn broken(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::Unavailable("the disk is full".into()),
         Some(ErrorCode::ReadOnly) => Error::Unavailable("the store is read-only".into()),

@@ -14,6 +14,7 @@ use malla_queue::{
 };
 use malla_store::postgres::Postgres;
 use malla_store::sqlite::Sqlite;
+use malla_wiki::Wikis;
 
 pub(crate) const START: UnixMs = UnixMs(1_800_000_000_000);
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
@@ -26,6 +27,7 @@ pub(crate) struct House {
     pub(crate) alerts: Arc<dyn Alerts>,
     pub(crate) fetch: Arc<dyn Fetch>,
     pub(crate) analyze: Arc<dyn Analyze>,
+    pub(crate) wikis: Arc<dyn Wikis>,
     pub(crate) clock: Arc<ManualClock>,
     /// Where an embedded store lies; it goes with the house. A database goes with its server.
     _directory: Option<tempfile::TempDir>,
@@ -37,7 +39,7 @@ pub(crate) fn small_limits() -> Limits {
 
 fn house<S>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House
 where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze,
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze + Wikis,
 {
     House {
         queue: store.clone(),
@@ -46,7 +48,8 @@ where
         statistics: store.clone(),
         alerts: store.clone(),
         fetch: store.clone(),
-        analyze: store,
+        analyze: store.clone(),
+        wikis: store,
         clock,
         _directory: directory,
     }

@@ -11,5 +11,7 @@ mod harness;
 mod harness_analyze;
 mod harness_fetch;
 mod harness_notify;
+mod harness_wiki;
 mod model;
 mod shared;
+mod shared_wiki;

@@ -22,7 +22,10 @@ async fn connect(url: &str) -> Client {
 }
 
 /// Runs a verb, and cuts its connection while it waits for a lane that somebody else has locked.
-async fn cut<T: Send + 'static>(url: &str, verb: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+pub(crate) async fn cut<T: Send + 'static>(
+    url: &str,
+    verb: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
     let (locker, killer) = (connect(url).await, connect(url).await);
     locker.batch_execute("BEGIN; SELECT 1 FROM lane FOR UPDATE").await.unwrap();
     let verb = tokio::spawn(verb);
@@ -40,7 +43,7 @@ async fn cut<T: Send + 'static>(url: &str, verb: impl Future<Output = Result<T>>
 }
 
 /// Until no connection of the pool is the one that was cut.
-async fn recovered(house: &House) {
+pub(crate) async fn recovered(house: &House) {
     for _ in 0..100 {
         let all = futures_util::future::join_all((0..12).map(|_| house.queue.ping())).await;
         if all.iter().all(Result::is_ok) {

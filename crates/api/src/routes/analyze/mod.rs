@@ -3,7 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod batches;
 pub(crate) mod studies;
-mod table;
+pub(crate) mod table;
 
 use std::sync::Arc;
 

@@ -58,7 +58,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn line(csv: &mut String, fields: impl IntoIterator<Item = String>) {
+/// A line of CSV.
+pub(crate) fn line(csv: &mut String, fields: impl IntoIterator<Item = String>) {
     for (index, field) in fields.into_iter().enumerate() {
         if index > 0 {
             csv.push(',');

@@ -11,6 +11,7 @@ mod caller;
 mod deliveries;
 pub(crate) mod dice;
 mod frozen;
+mod histories;
 mod kills;
 mod load;
 mod pages;

@@ -1,0 +1,190 @@
+//! Two revisions side by side in one text: what went and what came, word by word.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State as Shared};
+use malla_queue::{Error, UnixMs};
+use malla_wiki::diff::{Piece, PieceKind, words as compared};
+use maud::{Markup, html};
+
+use super::lines::{change, cut, user};
+use super::places::{ARTICLES, article_link, article_path, compare_path, find, revision_path};
+use super::revision::Found;
+use super::titled;
+use crate::Console;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::words;
+
+/// Characters around a change that stay to be read.
+const AROUND: usize = 240;
+/// Characters that are shown of one piece, and pieces of one comparison.
+const PIECE_MAX: usize = 200_000;
+const PIECES_MAX: usize = 5_000;
+const COMMENT_MAX: usize = 300;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    Path(wiki): Path<String>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    let both = params.get("from").zip(params.get("to"));
+    let (from, to) = both.ok_or_else(|| Refusal::bad("Choose two revisions to compare: from and to"))?;
+    let wiki = find(&console, &visitor, &wiki).await?;
+    let from = Found::of(&console, wiki.clone(), from).await?;
+    let to = Found::of(&console, wiki, to).await?;
+    let title = titled(&to.article.facts.title).to_owned();
+    let page = Page::new(ARTICLES, title.clone())
+        .up(article_path(to.wiki.id, to.article.pageid), title)
+        .lead(html! { "What changed from revision " (from.revision.revid.0) " to " (to.revision.revid.0) })
+        .still(heads(console.now(), &from, &to));
+    Ok(match (from.text(&console).await?, to.text(&console).await?) {
+        (Some(old), Some(new)) => page.still(difference(&pieces(&console, old, new).await?)),
+        (None, _) => page.still(missing(&from)),
+        (_, None) => page.still(missing(&to)),
+    })
+}
+
+/// Comparing takes a processor for a while: it is done apart from what must answer, a few at a time.
+async fn pieces(console: &Console, old: Vec<u8>, new: Vec<u8>) -> Result<Vec<Piece>, Refusal> {
+    let turn = Arc::clone(&console.measuring).acquire_owned().await;
+    let work = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        compared(&String::from_utf8_lossy(&old), &String::from_utf8_lossy(&new))
+    });
+    Ok(work.await.map_err(|error| Error::Internal(format!("a comparison broke off: {error}")))?)
+}
+
+fn heads(now: UnixMs, from: &Found, to: &Found) -> Markup {
+    let grown = i64::try_from(to.revision.size).ok().zip(i64::try_from(from.revision.size).ok());
+    html! {
+        div.columns { (head(now, "From", from)) (head(now, "To", to)) }
+        div.task-head {
+            span.quiet { "Size: " } (change(grown.map(|(to, from)| to - from))) span.quiet { " bytes" }
+            a.button.plain.push href=(compare_path(from.wiki.id, to.revision.revid, from.revision.revid)) { "The other way round" }
+        }
+    }
+}
+
+fn head(now: UnixMs, which: &str, found: &Found) -> Markup {
+    let revision = &found.revision;
+    html! {
+        section.card {
+            div.card-head {
+                h2 { (which) " " a href=(revision_path(found.wiki.id, revision.revid)) { "revision " (revision.revid.0) } }
+                span.quiet.note { (words::time(now, revision.at)) }
+            }
+            dl.facts {
+                dt { "Article" } dd { (article_link(found.wiki.id, found.article.pageid, &found.article.facts.title)) }
+                dt { "User" } dd { (user(revision.user.as_deref(), revision.anon)) }
+                dt { "Comment" }
+                dd {
+                    @match revision.comment.as_deref() {
+                        Some("") => span.quiet { "none" },
+                        Some(comment) => (cut(comment, COMMENT_MAX)),
+                        None => span.quiet { "hidden" },
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn missing(found: &Found) -> Markup {
+    html! {
+        p.notice {
+            "The text of revision " (found.revision.revid.0)
+            @if found.revision.text_hidden { " is hidden by the wiki" } @else { " could not be had" }
+            ": there is nothing to compare."
+        }
+    }
+}
+
+/// The pieces one after the other; what stays the same for long is left out.
+fn difference(pieces: &[Piece]) -> Markup {
+    let chars = |kind| pieces.iter().filter(|piece| piece.kind == kind).map(|piece| piece.text.chars().count()).sum();
+    let (added, removed): (usize, usize) = (chars(PieceKind::Added), chars(PieceKind::Removed));
+    html! {
+        section.card {
+            div.card-head {
+                h2 { "Text" }
+                ul.legend {
+                    li { ins.mark { (words::count(added as u64)) " added" } }
+                    li { del.mark { (words::count(removed as u64)) " removed" } }
+                    li { "characters" }
+                }
+            }
+            @if added == 0 && removed == 0 { p.quiet { "Both texts are the same." } }
+            @else {
+                div.difference tabindex="0" role="region" aria-label="What changed" {
+                    @for (nth, piece) in pieces.iter().take(PIECES_MAX).enumerate() {
+                        @match piece.kind {
+                            PieceKind::Added => ins { (cut(&piece.text, PIECE_MAX)) },
+                            PieceKind::Removed => del { (cut(&piece.text, PIECE_MAX)) },
+                            PieceKind::Same => (same(&piece.text, nth == 0, nth + 1 == pieces.len())),
+                        }
+                    }
+                }
+                @if pieces.len() > PIECES_MAX { p.quiet { "And more changes: these are the first of very many." } }
+            }
+        }
+    }
+}
+
+/// What stays, as much of it as is next to a change.
+fn same(text: &str, first: bool, last: bool) -> Markup {
+    let (before, after) = (if first { 0 } else { AROUND }, if last { 0 } else { AROUND });
+    let count = text.chars().count();
+    if count <= before + after {
+        return html! { (text) };
+    }
+    let head_end = text.char_indices().nth(before).map_or(text.len(), |(at, _)| at);
+    let tail_start = text.char_indices().nth(count - after).map_or(text.len(), |(at, _)| at);
+    html! {
+        (text[..head_end])
+        span.skipped { (words::count((count - before - after) as u64)) " characters the same" }
+        (text[tail_start..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(kind: PieceKind, text: &str) -> Piece {
+        Piece { kind, text: text.into() }
+    }
+
+    #[test]
+    fn what_changed_is_marked_and_escaped() {
+        let pieces = [
+            piece(PieceKind::Same, "a "),
+            piece(PieceKind::Removed, "<b>x</b>"),
+            piece(PieceKind::Added, "<script>"),
+            piece(PieceKind::Same, " z"),
+        ];
+        let text = difference(&pieces).into_string();
+        assert!(text.contains("a <del>&lt;b&gt;x&lt;/b&gt;</del><ins>&lt;script&gt;</ins> z"), "{text}");
+        assert!(text.contains("8 added") && text.contains("8 removed"), "{text}");
+    }
+
+    #[test]
+    fn what_stays_for_long_is_left_out_but_its_ends_are_kept() {
+        let long = format!("{}é{}", "x".repeat(AROUND), "y".repeat(2 * AROUND));
+        let middle = same(&long, false, false).into_string();
+        assert!(middle.starts_with(&"x".repeat(AROUND)) && middle.ends_with(&"y".repeat(AROUND)), "{middle}");
+        assert!(middle.contains(&format!("{} characters the same", AROUND + 1)), "{middle}");
+        assert!(same(&long, true, false).into_string().starts_with("<span"));
+        assert!(same(&long, false, true).into_string().ends_with("</span>"));
+        assert_eq!(same("short", false, false).into_string(), "short");
+    }
+
+    #[test]
+    fn the_same_texts_are_told_so() {
+        assert!(difference(&[piece(PieceKind::Same, "a")]).into_string().contains("Both texts are the same."));
+        assert!(difference(&[]).into_string().contains("Both texts are the same."));
+    }
+}

@@ -1,0 +1,98 @@
+//! The list of extractions, newest first.
+
+use std::collections::HashMap;
+
+use axum::extract::State as Shared;
+use malla_queue::{GroupId, UnixMs};
+use malla_wiki::{Extraction, ExtractionId, ExtractionState};
+use maud::{Markup, html};
+
+use super::places::{EXTRACTIONS, WIKI, article_path, extraction_path};
+use super::{pace, state_badge, titled};
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::Refusal;
+use crate::visitor::{See, Visitor};
+use crate::{Console, groups, parts, words};
+
+const ROWS: usize = 50;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    page(&console, &visitor, &params).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
+    let below: Option<ExtractionId> = params.get("cursor").map(str::parse).transpose()?;
+    let mut found = console.wikis.extractions(&person.principal.scope(), below, ROWS + 1).await?;
+    let more = found.len() > ROWS;
+    found.truncate(ROWS);
+    let next = found.last().filter(|_| more).map(|extraction| extraction.id.to_string());
+    let rows = rows(console, &found).await?;
+    let pager = parts::pager(EXTRACTIONS, &params.only(&["cursor"]), next, ("Newest", "Older"));
+    let page = Page::new(EXTRACTIONS, "Extractions").lead(
+        html! { "Each walks a page's history from the oldest revision to the newest, and goes on after any crash." },
+    );
+    // Older pages stay as they are.
+    Ok(match below {
+        None => page.live("extractions", rows).live("pager", pager),
+        Some(_) => page.still(rows).still(pager),
+    })
+}
+
+async fn rows(console: &Console, found: &[Extraction]) -> Result<Markup, Refusal> {
+    if found.is_empty() {
+        let sentence = "Nothing has been extracted yet, or it is forgotten: what it brought stays.";
+        return Ok(parts::empty(sentence, Some((WIKI, "Go to the overview"))));
+    }
+    let names = groups::names(console, found.iter().map(|extraction| extraction.group)).await?;
+    Ok(html! { section.card { (table(console.now(), found, Some(&names))) } })
+}
+
+/// Extractions as rows; with the names of groups where it matters whose they are.
+pub(super) fn table(now: UnixMs, found: &[Extraction], groups: Option<&HashMap<GroupId, String>>) -> Markup {
+    html! {
+        table.rows {
+            thead { tr {
+                th { "Extraction" } th { "Article" } th { "State" } th { "Progress" } th.num { "Revisions" } th.num { "New" }
+                th { "Pace" } @if groups.is_some() { th { "Group" } } th { "Asked" }
+            } }
+            tbody { @for extraction in found { tr {
+                td data-label="Extraction" { a.id href=(extraction_path(extraction.id)) { (extraction.id) } }
+                td data-label="Article" { (article(extraction)) }
+                td data-label="State" { (state_badge(extraction.state)) }
+                td.bar data-label="Progress" { (pace::bar(extraction)) }
+                td.num data-label="Revisions" { (pace::so_far(extraction)) }
+                td.num data-label="New" { (words::count(extraction.counts.new)) }
+                td data-label="Pace" { (note(now, extraction)) }
+                @if let Some(groups) = groups { td data-label="Group" { (parts::group_name(extraction.group, groups)) } }
+                td data-label="Asked" { (words::time(now, extraction.asked_at)) }
+            } } }
+        }
+    }
+}
+
+/// The article, once it is known; before, what was asked for.
+pub(super) fn article(extraction: &Extraction) -> Markup {
+    let title = extraction.title.as_deref().unwrap_or(&extraction.asked);
+    html! {
+        @match (extraction.wiki, extraction.pageid) {
+            (Some(wiki), Some(page)) => a href=(article_path(wiki, page)) { (titled(title)) },
+            _ => (titled(title)),
+        }
+    }
+}
+
+/// Its pace, or why it failed.
+fn note(now: UnixMs, extraction: &Extraction) -> Markup {
+    html! {
+        @match &extraction.note {
+            Some(why) if extraction.state == ExtractionState::Failed => span { (words::capital(why)) },
+            _ => span.quiet { (pace::told(now, extraction)) },
+        }
+    }
+}

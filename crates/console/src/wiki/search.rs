@@ -1,0 +1,173 @@
+//! Revisions of all articles, found by their filters, with how many there are.
+
+use axum::extract::State as Shared;
+use axum::http::StatusCode;
+use malla_queue::Error;
+use malla_wiki::questions;
+use maud::{Markup, html};
+
+use super::places::{REVISIONS, WIKI};
+use super::{LIMITS, lines};
+use crate::caller::Person;
+use crate::frame::Page;
+use crate::params::Params;
+use crate::refusal::{Refusal, mendable};
+use crate::visitor::{See, Visitor};
+use crate::{Console, parts, words};
+
+/// The filters of the page. Others that the API takes are taken as well, if they stand in the address.
+const NAMES: &[&str] = &[
+    "title",
+    "pageid",
+    "user",
+    "userid",
+    "tag",
+    "date",
+    "datestart",
+    "dateend",
+    "size",
+    "sizematch",
+    "locale",
+    "wiki",
+    "sort",
+];
+const ROWS: usize = 50;
+/// Further pages take longer and longer to reach: filters find it sooner.
+const PAGES_MAX: u64 = 10_000;
+
+pub(crate) async fn show(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Page, Refusal> {
+    let page = Page::new(REVISIONS, "Revisions")
+        .lead(html! { "Every version of every article that is kept." })
+        .still(filters(&params));
+    match found(&console, &visitor, &params).await {
+        Ok(blocks) => Ok(blocks.into_iter().fold(page, Page::still)),
+        Err(error) => {
+            let sentence = mendable(error)?;
+            Ok(page.status(StatusCode::BAD_REQUEST).still(parts::error_line(Some(&sentence))))
+        }
+    }
+}
+
+fn filters(params: &Params) -> Markup {
+    let order = [("", "newest first"), ("asc", "oldest first")];
+    let compared = [("1", "larger than"), ("-1", "smaller than"), ("0", "exactly")];
+    html! {
+        form.filters method="get" action=(REVISIONS) role="search" {
+            label.wide { span.label { "Title" }
+                input type="search" name="title" value=(params.typed("title")) placeholder="the whole title"; }
+            (parts::text_filter(params, "User", "user", "the whole name"))
+            (parts::text_filter(params, "Tag", "tag", "mobile edit"))
+            (day(params, "From (UTC)", "datestart"))
+            (day(params, "To, included", "dateend"))
+            label { span.label { "Size is" } (parts::select("sizematch", &compared, params.get("sizematch").unwrap_or("1"))) }
+            (parts::text_filter(params, "Bytes", "size", "10000"))
+            (parts::text_filter(params, "Locale", "locale", "en"))
+            label { span.label { "Order" } (parts::select("sort", &order, params.typed("sort"))) }
+            // What came with a link from elsewhere stays.
+            (params.only(&["pageid", "userid", "wiki", "date"]).hidden())
+            div.buttons {
+                button { "Filter" }
+                @if !params.only(NAMES).is_empty() { a.button.plain href=(REVISIONS) { "Clear" } }
+            }
+        }
+    }
+}
+
+fn day(params: &Params, label: &str, name: &str) -> Markup {
+    html! { label.time { span.label { (label) } input type="date" name=(name) value=[params.get(name)]; } }
+}
+
+async fn found(console: &Console, person: &Person, params: &Params) -> Result<Vec<Markup>, Error> {
+    let scope = person.principal.scope();
+    let number = page_number(params)?;
+    let pairs = pairs(params);
+    let mut page = pairs.clone();
+    let sort = if params.get("sort") == Some("asc") { "asc" } else { "desc" };
+    page.push(("sort".into(), sort.into()));
+    page.push(("page".into(), number.to_string()));
+    page.push(("page_size".into(), ROWS.to_string()));
+    let counting = questions::count(&pairs)?;
+    let lines = lines::find(console, &scope, page).await?;
+    // What takes too long to be counted is shown without its number.
+    let total = console.reader.count(&scope, &counting, LIMITS).await.ok();
+    let more = match total {
+        Some(total) => number * (ROWS as u64) < total,
+        None => lines.len() == ROWS,
+    };
+    let rows = match lines.as_slice() {
+        [] => nothing(params),
+        lines => html! { section.card { (lines::table(lines, &lines::sizes(lines), true, None)) } },
+    };
+    let api = params.only(NAMES).with("sort", sort).link("/api/v1/revisions");
+    let told = html! {
+        @if let Some(total) = total.filter(|total| *total > 0) {
+            p.quiet { (words::counted(total, "revision")) " · " a href=(api) { "JSON" } }
+        }
+    };
+    Ok(vec![told, rows, number_pager(REVISIONS, &params.only(NAMES), number, more)])
+}
+
+/// The filters as the room reads them. How a size is compared means nothing without one.
+fn pairs(params: &Params) -> Vec<(String, String)> {
+    let names = NAMES.iter().filter(|name| **name != "sort");
+    let names = names.filter(|name| **name != "sizematch" || params.get("size").is_some());
+    let pair = |name: &&str| Some(((*name).to_owned(), params.get(name)?.to_owned()));
+    names.filter_map(pair).collect()
+}
+
+fn nothing(params: &Params) -> Markup {
+    if !params.only(NAMES).is_empty() || params.get("page").is_some() {
+        return parts::empty("No revision matches these filters.", Some((REVISIONS, "Show all revisions")));
+    }
+    parts::empty("No history is kept yet: extract a first article.", Some((WIKI, "Go to the overview")))
+}
+
+/// Pages are counted from one.
+pub(super) fn page_number(params: &Params) -> Result<u64, Error> {
+    let Some(text) = params.get("page") else { return Ok(1) };
+    let number = text.parse().ok().filter(|number| (1..=PAGES_MAX).contains(number));
+    number.ok_or_else(|| Error::Invalid(format!("page: \"{text}\" is not a number from 1 to {PAGES_MAX}")))
+}
+
+pub(super) fn number_pager(path: &str, params: &Params, number: u64, more: bool) -> Markup {
+    let to = |number: u64| match number {
+        1 => params.link(path),
+        number => params.with("page", number.to_string()).link(path),
+    };
+    html! {
+        nav.pager aria-label="More" {
+            @if number > 1 {
+                a.button href=(to(number - 1)) { "← Back" }
+                span.quiet { "page " (words::count(number)) }
+            }
+            @if more && number < PAGES_MAX { a.button href=(to(number + 1)) { "Further →" } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_size_is_compared_needs_a_size() {
+        let told = |params: Params| pairs(&params).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(told(Params::from([("sizematch", "1"), ("user", " ")])), [""; 0]);
+        assert_eq!(told(Params::from([("sizematch", "1"), ("size", "9"), ("other", "x")])), ["size", "sizematch"]);
+    }
+
+    #[test]
+    fn pages_are_counted_from_one() {
+        assert_eq!(page_number(&Params::default()), Ok(1));
+        assert_eq!(page_number(&Params::from([("page", "7")])), Ok(7));
+        for text in ["0", "-1", "x", "10001"] {
+            assert!(page_number(&Params::from([("page", text)])).is_err(), "{text}");
+        }
+        let text = number_pager("/x", &Params::from([("title", "a")]), 2, true).into_string();
+        assert!(text.contains("href=\"/x?title=a\"") && text.contains("href=\"/x?title=a&amp;page=3\""), "{text}");
+    }
+}

@@ -1,0 +1,241 @@
+//! Histories of a real MediaWiki, extracted by the real binary: whole, once, byte by byte, and politely.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::server::{DEADLINE, Place, Server, poll_until};
+use crate::wiki_server::{History, MediaWiki, get, try_get};
+
+const GAP_MS: u64 = 200;
+/// What a clock may be out by.
+const SLACK_MS: f64 = 1.5;
+
+/// A server for the pages of this wiki, on this address.
+fn serve(place: &Place, wiki: &MediaWiki, listen: &str, more: &[(&str, &str)]) -> Server {
+    let mut server = spawn(place, wiki, listen, more);
+    assert!(server.comes_up(), "malla ended instead of starting:\n{}", server.said.join("\n"));
+    server
+}
+
+fn spawn(place: &Place, wiki: &MediaWiki, listen: &str, more: &[(&str, &str)]) -> Server {
+    let gap = GAP_MS.to_string();
+    let mut variables = vec![
+        ("MALLA_WIKI_CONTACT", "https://malla.test/who"),
+        ("MALLA_WIKI_API", wiki.url.as_str()),
+        ("MALLA_WIKI_GAP_MS", gap.as_str()),
+        ("MALLA_WIKI_REVISIT", "off"),
+    ];
+    variables.extend_from_slice(more);
+    place.spawn(&["--listen", listen], &variables)
+}
+
+fn api(place: &Place, server: &Server, path: &str) -> Value {
+    let token = std::fs::read_to_string(place.data().join("admin.token")).expect("a token");
+    get(server.url.trim_start_matches("http://"), path, token.trim())
+}
+
+/// Asks for a title, percent-encoded; the path of its status.
+fn extract(place: &Place, server: &Server, title: &str) -> String {
+    let answer = api(place, server, &format!("/api/v1/extract?title={title}"));
+    let location = answer["Location"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    location[location.find("/api/").expect("a path")..].to_owned()
+}
+
+/// Asks once more; false if there is no answer.
+fn asks(place: &Place, server: &Server) -> bool {
+    let token = std::fs::read_to_string(place.data().join("admin.token")).expect("a token");
+    try_get(server.url.trim_start_matches("http://"), "/api/v1/extract?title=Long", token.trim()).is_ok()
+}
+
+/// Waits until an extraction is over; its status.
+#[track_caller]
+fn over(place: &Place, server: &Server, status: &str) -> Value {
+    let ended = poll_until(Instant::now() + DEADLINE * 3, || {
+        let told = api(place, server, status);
+        ["SUCCESS", "FAILURE"].contains(&told["state"].as_str().unwrap_or_default()).then_some(told)
+    });
+    ended.unwrap_or_else(|| panic!("it has no end: {}", api(place, server, status)))
+}
+
+#[track_caller]
+fn succeeded(place: &Place, server: &Server, status: &str) -> Value {
+    let told = over(place, server, status);
+    assert_eq!(told["state"], "SUCCESS", "{told}");
+    told
+}
+
+/// What is kept of a page; no revision may be there twice.
+#[track_caller]
+fn kept(place: &Place, server: &Server, pageid: i64) -> History {
+    let mut history = History::new();
+    for page in 1.. {
+        let part = api(place, server, &format!("/api/v1/revisions?pageid={pageid}&page_size=200&page={page}"));
+        let part = part.as_array().unwrap_or_else(|| panic!("{part}")).clone();
+        for one in &part {
+            let before = history.insert(one["revid"].as_i64().expect("a number"), one["*"].as_str().map(str::to_owned));
+            assert!(before.is_none(), "{} is there twice", one["revid"]);
+        }
+        if part.len() < 200 {
+            break;
+        }
+    }
+    history
+}
+
+fn pageid(wiki: &MediaWiki, title: &str) -> i64 {
+    wiki.ask(&format!("titles={title}"))["query"]["pages"][0]["pageid"].as_i64().expect("it exists")
+}
+
+/// Between any two requests of Malla's lies the gap, and each says who asks.
+#[track_caller]
+fn polite(wiki: &MediaWiki) {
+    let seen: Vec<_> = wiki.seen().into_iter().filter(|seen| seen.agent.starts_with("Malla/")).collect();
+    assert!(seen.iter().all(|seen| seen.agent.ends_with("(+https://malla.test/who)")), "{seen:?}");
+    let mut times: Vec<f64> = seen.iter().map(|seen| seen.at).collect();
+    times.sort_by(f64::total_cmp);
+    let shortest = times.windows(2).map(|pair| (pair[1] - pair[0]) * 1_000.0).fold(f64::MAX, f64::min);
+    #[allow(clippy::cast_precision_loss)] // a few hundred
+    let gap = GAP_MS as f64;
+    assert!(shortest >= gap - SLACK_MS, "{shortest} ms between two requests");
+}
+
+fn long(count: i64) -> impl Iterator<Item = (i64, String)> {
+    (1..=count).map(|n| (n * 3_600, format!("Revision {n} of «π» & <b>ñ</b>\n{}", "lorem ipsum ".repeat(20))))
+}
+
+#[test]
+fn a_long_history_with_an_odd_title_comes_whole_and_politely() {
+    let wiki = MediaWiki::start();
+    wiki.import("Ñandú/Größe & «π»? 100%", long(260));
+    let (place, title) = (Place::new(), "%C3%91and%C3%BA/Gr%C3%B6%C3%9Fe_%26_%C2%AB%CF%80%C2%BB%3F_100%25");
+    let server = serve(&place, &wiki, "127.0.0.1:0", &[]);
+    let told = succeeded(&place, &server, &extract(&place, &server, title));
+    let page = pageid(&wiki, title);
+    let there = wiki.history(page);
+    assert_eq!((there.len(), kept(&place, &server, page)), (260, there), "{told}");
+    let nowhere = over(&place, &server, &extract(&place, &server, "Nowhere"));
+    assert_eq!(nowhere["state"], "FAILURE");
+    assert!(nowhere.to_string().contains("does not exist"), "{nowhere}");
+    polite(&wiki);
+}
+
+#[test]
+fn what_becomes_of_a_page_is_followed() {
+    let wiki = MediaWiki::start();
+    wiki.import("First name", long(30));
+    wiki.edit("Another way", "#REDIRECT [[First name]]");
+    let place = Place::new();
+    let server = serve(&place, &wiki, "127.0.0.1:0", &[]);
+    succeeded(&place, &server, &extract(&place, &server, "Another_way"));
+    let page = pageid(&wiki, "First_name");
+    assert_eq!(kept(&place, &server, page), wiki.history(page), "a redirect leads to its page");
+
+    let list = wiki.put("moves", "First name|Second name\n");
+    wiki.run(&["moveBatch.php", "--u", "Admin", list.to_str().expect("a plain name")], "");
+    wiki.import("Second name", std::iter::once((5_400, "imported into the past".to_owned())));
+    wiki.edit("Second name", "the newest");
+    let hidden = *wiki.history(page).keys().nth(3).expect("a few");
+    wiki.hide("Second name", hidden);
+    let told = succeeded(&place, &server, &extract(&place, &server, "Second_name"));
+    let there = wiki.history(page);
+    assert_eq!((&there[&hidden], pageid(&wiki, "Second_name")), (&None, page));
+    assert_eq!(kept(&place, &server, page), there, "{told}");
+    let articles = api(&place, &server, &format!("/api/v1/articles/{page}"));
+    assert_eq!(articles["title"], "Second name");
+    polite(&wiki);
+}
+
+#[test]
+fn cut_answers_lag_and_a_wiki_that_goes_away_are_survived() {
+    let wiki = MediaWiki::start();
+    wiki.import(
+        "Large",
+        (1..=60).map(|n| (n * 60, format!("{n} {}", "x".repeat(if n == 31 { 40_000 } else { 3_000 })))),
+    );
+    let (place, page) = (Place::new(), pageid(&wiki, "Large"));
+    let mut there = wiki.history(page);
+    wiki.put(
+        "more.php",
+        "<?php $wgAPIMaxResultSize = 20000; if ( file_exists( __DIR__ . '/lags' ) ) { $_GET['maxlag'] = '-2'; }",
+    );
+    wiki.put("lags", "");
+    let server = serve(&place, &wiki, "127.0.0.1:0", &[]);
+    let status = extract(&place, &server, "Large");
+    let lagged = poll_until(Instant::now() + DEADLINE, || {
+        let told = api(&place, &server, &status).to_string();
+        told.contains("maxlag").then_some(told)
+    });
+    assert!(lagged.is_some(), "{}", api(&place, &server, &status));
+    wiki.remove("lags");
+    let parts = |wiki: &MediaWiki| wiki.seen().iter().filter(|seen| seen.url.contains("rvlimit")).count();
+    assert!(poll_until(Instant::now() + DEADLINE, || (parts(&wiki) > 2).then_some(())).is_some());
+    wiki.stop();
+    let away = poll_until(Instant::now() + DEADLINE, || {
+        let told = api(&place, &server, &status).to_string();
+        told.contains("connection refused").then_some(())
+    });
+    assert!(away.is_some(), "{}", api(&place, &server, &status));
+    wiki.restart();
+    let told = succeeded(&place, &server, &status);
+    assert!(told.to_string().contains("1 revision is kept without its text"), "{told}");
+    let large = *there.keys().nth(30).expect("the large one");
+    there.insert(large, None);
+    assert_eq!(kept(&place, &server, page), there);
+    polite(&wiki);
+}
+
+#[test]
+fn killed_in_the_middle_it_goes_on_by_itself_politely_and_nothing_comes_twice() {
+    let wiki = MediaWiki::start();
+    wiki.import("Long", long(400));
+    let place = Place::new();
+    let mut server = serve(&place, &wiki, "127.0.0.1:0", &[]);
+    let status = extract(&place, &server, "Long");
+    let listen = server.url.trim_start_matches("http://").to_owned();
+    for n in 1..=4 {
+        let before = wiki.seen().len();
+        let asked = poll_until(Instant::now() + DEADLINE, || (wiki.seen().len() > before).then_some(()));
+        assert!(asked.is_some(), "nothing is asked any more");
+        std::thread::sleep(Duration::from_millis(37 * n));
+        server.kill();
+        server = serve(&place, &wiki, &listen, &[]);
+    }
+    succeeded(&place, &server, &status);
+    let page = pageid(&wiki, "Long");
+    assert_eq!(kept(&place, &server, page), wiki.history(page));
+    polite(&wiki);
+}
+
+#[test]
+fn stopped_at_any_point_it_goes_on_by_itself_and_nothing_comes_twice() {
+    if !cfg!(feature = "crash-points") {
+        panic!("this malla was built without its crash points: run scripts/test, or add --features malla/crash-points");
+    }
+    let wiki = MediaWiki::start();
+    wiki.import("Long", long(120));
+    let place = Place::new();
+    let points = malla_queue::crash::POINTS.iter().filter(|point| point.starts_with("wiki."));
+    let mut stops = 0;
+    for point in points {
+        for passage in [1, 3] {
+            let at = format!("{point}:{passage}");
+            let mut server = spawn(&place, &wiki, "127.0.0.1:0", &[("MALLA_CRASH_AT", &at)]);
+            if server.comes_up() {
+                // What is extracted already is asked for again.
+                let deadline = Instant::now() + DEADLINE;
+                while asks(&place, &server) && Instant::now() < deadline {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            }
+            let said = server.wait().said.join("\n");
+            assert!(said.contains(&format!("crash point {point}")), "{point} did not stop the process:\n{said}");
+            stops += 1;
+        }
+    }
+    let server = serve(&place, &wiki, "127.0.0.1:0", &[]);
+    succeeded(&place, &server, &extract(&place, &server, "Long"));
+    let page = pageid(&wiki, "Long");
+    assert_eq!((stops, kept(&place, &server, page)), (8, wiki.history(page)));
+    polite(&wiki);
+}

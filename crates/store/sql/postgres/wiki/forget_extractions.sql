@@ -1,0 +1,4 @@
+-- the first entries of wiki_extraction_finished
+DELETE FROM wiki_extraction WHERE id = ANY (ARRAY(
+    SELECT id FROM wiki_extraction WHERE finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED
+))

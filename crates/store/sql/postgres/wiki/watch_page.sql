@@ -1,0 +1,1 @@
+UPDATE wiki_page SET watched = $3 WHERE wiki = $1 AND pageid = $2

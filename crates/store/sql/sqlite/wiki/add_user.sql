@@ -1,0 +1,1 @@
+INSERT INTO wiki_user (name) VALUES (?1)

@@ -1,0 +1,1 @@
+DELETE FROM wiki_tag WHERE wiki = ?1 AND revid = ?2

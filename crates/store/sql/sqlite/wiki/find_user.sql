@@ -1,0 +1,1 @@
+SELECT id FROM wiki_user WHERE name = ?1

@@ -1,0 +1,1 @@
+SELECT 1 FROM wiki WHERE id = ?1
