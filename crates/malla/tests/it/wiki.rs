@@ -83,6 +83,15 @@ fn kept(place: &Place, server: &Server, pageid: i64) -> History {
     history
 }
 
+/// The same revisions with the same texts.
+#[track_caller]
+fn same(kept: &History, told: &History) {
+    let differ = |(revid, text): &(&i64, &Option<String>)| told.get(revid) != Some(text);
+    let wrong: Vec<_> = kept.iter().filter(differ).map(|(revid, _)| revid).collect();
+    let missing: Vec<_> = told.keys().filter(|revid| !kept.contains_key(revid)).collect();
+    assert!(wrong.is_empty() && missing.is_empty(), "these differ: {wrong:?}; these are missing: {missing:?}");
+}
+
 fn pageid(wiki: &MediaWiki, title: &str) -> i64 {
     wiki.ask(&format!("titles={title}"))["query"]["pages"][0]["pageid"].as_i64().expect("it exists")
 }
@@ -203,7 +212,7 @@ fn killed_in_the_middle_it_goes_on_by_itself_politely_and_nothing_comes_twice() 
     }
     succeeded(&place, &server, &status);
     let page = pageid(&wiki, "Long");
-    assert_eq!(kept(&place, &server, page), wiki.history(page));
+    same(&kept(&place, &server, page), &wiki.history(page));
     polite(&wiki);
 }
 
@@ -216,7 +225,6 @@ fn stopped_at_any_point_it_goes_on_by_itself_and_nothing_comes_twice() {
     wiki.import("Long", long(120));
     let place = Place::new();
     let points = malla_queue::crash::POINTS.iter().filter(|point| point.starts_with("wiki."));
-    let mut stops = 0;
     for point in points {
         for passage in [1, 3] {
             let at = format!("{point}:{passage}");
@@ -230,12 +238,11 @@ fn stopped_at_any_point_it_goes_on_by_itself_and_nothing_comes_twice() {
             }
             let said = server.wait().said.join("\n");
             assert!(said.contains(&format!("crash point {point}")), "{point} did not stop the process:\n{said}");
-            stops += 1;
         }
     }
     let server = serve(&place, &wiki, "127.0.0.1:0", &[]);
     succeeded(&place, &server, &extract(&place, &server, "Long"));
     let page = pageid(&wiki, "Long");
-    assert_eq!((stops, kept(&place, &server, page)), (8, wiki.history(page)));
+    same(&kept(&place, &server, page), &wiki.history(page));
     polite(&wiki);
 }
