@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use malla_queue::{Act, Limits as QueueLimits, Scope, SystemClock};
+use malla_store::Opened;
 use malla_wiki::dump::{self, Batches};
 use malla_wiki::pipeline::{Collection, Plan, Stage, parse};
 use malla_wiki::{Limits, NewImport, NewWiki, Reader, RevId, Wiki, Wikis, questions};
@@ -40,14 +41,14 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) const FULL: Self = Self {
-        texts: Shape { pages: 400, revisions: 100, paragraphs: 120, users: 2_000 },
+        texts: Shape { pages: 100, revisions: 500, paragraphs: 200, users: 2_000 },
         long: Shape { pages: 1, revisions: 20_000, paragraphs: 120, users: 2_000 },
         many: Shape { pages: 10_000, revisions: 100, paragraphs: 3, users: 50_000 },
         walked: Shape { pages: 1, revisions: 3_000, paragraphs: 20, users: 100 },
         gap_ms: 1_000,
     };
     pub(crate) const QUICK: Self = Self {
-        texts: Shape { pages: 40, ..Self::FULL.texts },
+        texts: Shape { pages: 10, ..Self::FULL.texts },
         long: Shape { revisions: 2_000, ..Self::FULL.long },
         many: Shape { pages: 1_000, ..Self::FULL.many },
         walked: Shape { revisions: 1_000, ..Self::FULL.walked },
@@ -58,15 +59,20 @@ impl Load {
 /// Measures the store at `url`; `file` is where it lies if it is embedded.
 pub(crate) async fn run(url: &str, file: Option<&Path>, load: Load, report: &mut Report) -> Result<()> {
     report.store(if file.is_some() { "sqlite" } else { "postgres" });
-    let store = malla_store::open(url, Arc::new(SystemClock::default()), QueueLimits::default()).await?;
+    let store = open(url).await?;
+    let (_, raw) = import(&store.wikis, "texts", load.texts, report).await?;
+    let store = match file {
+        None => store,
+        // Closed, all of it is in its file.
+        Some(file) => {
+            store.close().await;
+            let size = std::fs::metadata(file)?.len();
+            let note = format!("{:.1} MB of texts, with everything told about them in {:.1} MB", mb(raw), mb(size));
+            report.line("bytes on disk for a byte of text", size as f64 / raw as f64, "bytes", &note);
+            open(url).await?
+        }
+    };
     let wikis = store.wikis.clone();
-    let before = file.map(size);
-    let (_, raw) = import(&wikis, "texts", load.texts, report).await?;
-    if let (Some(file), Some(before)) = (file, before) {
-        let grown = size(file).saturating_sub(before);
-        let note = format!("{:.1} MB of texts, with everything told about them in {:.1} MB", mb(raw), mb(grown));
-        report.line("bytes on disk for a byte of text", grown as f64 / raw as f64, "bytes", &note);
-    }
     let (wiki, _) = import(&wikis, "a long page", load.long, report).await?;
     read_back(&wikis, &wiki, load.long, report).await?;
     let (wiki, _) = import(&wikis, "many revisions", load.many, report).await?;
@@ -79,10 +85,8 @@ fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Of the store's file and its log.
-fn size(file: &Path) -> u64 {
-    let log = file.with_extension("db-wal");
-    [file, &log].iter().filter_map(|file| std::fs::metadata(file).ok()).map(|found| found.len()).sum()
+async fn open(url: &str) -> Result<Opened> {
+    Ok(malla_store::open(url, Arc::new(SystemClock::default()), QueueLimits::default()).await?)
 }
 
 /// Reads histories in from a dump, as `malla wiki import` and its server do together. Returns the bytes of the texts.
