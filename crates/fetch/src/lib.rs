@@ -34,7 +34,7 @@ pub use device::{About, BLOCKED, Device, DeviceId, DeviceState, NewDevice, OFFLI
 pub use dispatcher::{Delivery, Dispatcher, DispatcherOptions, Nowhere, Places, Rules};
 pub use job::{Answered, JOB_URLS_MAX, Job, JobId, NewJob, Wanted};
 pub use page::{BodyHash, CheckedBody, NewPage, Page, PageId, PageTask, Shelf, unpack, unpack_page};
-pub use site::{Change, GAP_MS, Seen, SiteState, retry_after};
+pub use site::{Change, GAP_MS, Seen, SiteState};
 pub use strategy::{Country, DeviceView, FleetView, ReadySite, Share, Strategy, choose, world};
 pub use verbs::{CacheSize, Commit, Fetch, Keep, KnownRobots, KnownSite, Ready, Settled, Settlement};
 

@@ -1,6 +1,6 @@
 //! What is known of a site and survives a restart: how fast it may be asked, and whether it rests.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use malla_queue::UnixMs;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ const FAILURE_REST_MS_MAX: u64 = 600_000;
 /// A page that takes this much more or less than the mean, or a quarter of it, is an ordinary one.
 const PAGE_MS_NEAR: u64 = 20;
 /// No site sends us away for longer.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
+pub(crate) const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
 
 /// How a site stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,18 +148,6 @@ impl Default for SiteState {
     }
 }
 
-/// How long a `Retry-After` asks to wait: seconds, or a date. No wait at all is no wish.
-pub fn retry_after(text: &str, now: UnixMs) -> Option<Duration> {
-    let text = text.trim();
-    let wait = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        Duration::from_secs(text.parse().unwrap_or(u64::MAX))
-    } else {
-        let at = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
-        now.until(UnixMs(0).plus(at))
-    };
-    (!wait.is_zero()).then(|| wait.min(RETRY_AFTER_MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,26 +247,5 @@ mod tests {
         let text = serde_json::to_string(&site).expect("it is written");
         assert_eq!(serde_json::from_str::<SiteState>(&text).expect("it is read"), site);
         assert_eq!(serde_json::from_str::<SiteState>("{}").expect("it is read"), SiteState::default());
-    }
-
-    #[test]
-    fn a_wait_is_seconds_or_a_date() {
-        for (text, wait_s) in [
-            ("120", Some(120)),
-            (" 7 ", Some(7)),
-            ("Sun, 06 Nov 1994 08:50:37 GMT", Some(60)),
-            ("Sunday, 06-Nov-94 08:50:37 GMT", Some(60)),
-            ("3601", Some(3_600)),
-            ("99999999999999999999999999", Some(3_600)),
-            ("Sat, 06 Nov 2094 08:50:37 GMT", Some(3_600)),
-            ("0", None),
-            ("Sun, 06 Nov 1994 08:00:00 GMT", None),
-            ("-1", None),
-            ("1.5", None),
-            ("", None),
-            ("soon", None),
-        ] {
-            assert_eq!(retry_after(text, NOW), wait_s.map(Duration::from_secs), "{text}");
-        }
     }
 }

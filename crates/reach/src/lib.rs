@@ -2,6 +2,7 @@
 //! neighbours by it, unless the operator allows it.
 
 pub mod explain;
+mod wait;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use malla_queue::Error;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
+
+pub use wait::retry_after;
 
 /// A block of addresses: `10.0.0.0/8`, `fd00::/8`, or one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use malla_queue::{Failure, Leased, NextTry, Outcome, UnixMs, Verdict};
+use malla_reach::retry_after;
 
+use crate::site::RETRY_AFTER_MAX;
 use crate::{
     Answer, CheckedBody, KnownRobots, NO_ANSWER, NewPage, PageTask, PageUrl, Renewal, Seen, Settled, Settlement, Shelf,
-    Site, Standing, Stored, Trouble, TroubleKind, retry_after,
+    Site, Standing, Stored, Trouble, TroubleKind,
 };
 
 /// Redirects that are followed, one after the other.
@@ -91,10 +93,12 @@ impl Case<'_> {
             (NO_ANSWER, Some(TroubleKind::NoConnection | TroubleKind::TimedOut)) if self.leased.failures == 0 => {
                 NextTry::ByDelays
             }
-            (429 | 503, _) => match header(answer, "retry-after").and_then(|text| retry_after(text, self.now)) {
-                Some(wait) => NextTry::After(wait),
-                None => NextTry::ByDelays,
-            },
+            (429 | 503, _) => {
+                match header(answer, "retry-after").and_then(|text| retry_after(text, self.now, RETRY_AFTER_MAX)) {
+                    Some(wait) => NextTry::After(wait),
+                    None => NextTry::ByDelays,
+                }
+            }
             _ => return None,
         };
         let note = match &answer.trouble {
@@ -200,7 +204,7 @@ fn seen(answer: &Answer, now: UnixMs) -> Option<Seen> {
         crate::NOT_ASKED => None,
         NO_ANSWER => Some(Seen::Failed),
         429 | 503 => {
-            let retry_after = header(answer, "retry-after").and_then(|text| retry_after(text, now));
+            let retry_after = header(answer, "retry-after").and_then(|text| retry_after(text, now, RETRY_AFTER_MAX));
             Some(Seen::PushedBack { retry_after })
         }
         _ => Some(Seen::Good { took_ms: answer.took_ms }),

@@ -79,6 +79,8 @@ mod migrations {
 
 /// Connections that read at the same time as the writer writes.
 const READERS: usize = 4;
+/// Of those, how many may be at long questions: other reads never wait for them.
+const ASKING: usize = READERS / 2;
 /// Statements each connection keeps prepared.
 const STATEMENTS: usize = 256;
 /// Leases taken back in one step at start.
@@ -98,6 +100,7 @@ pub struct Sqlite {
 struct Readers {
     idle: Mutex<Vec<Connection>>,
     turn: Semaphore,
+    asking: Semaphore,
 }
 
 impl Sqlite {
@@ -114,7 +117,11 @@ impl Sqlite {
             path: path.to_owned(),
             writer: Mutex::new(Some(Arc::new(writer))),
             thread: Mutex::new(Some(thread)),
-            readers: Arc::new(Readers { idle: Mutex::new(readers), turn: Semaphore::new(READERS) }),
+            readers: Arc::new(Readers {
+                idle: Mutex::new(readers),
+                turn: Semaphore::new(READERS),
+                asking: Semaphore::new(ASKING),
+            }),
             words: Mutex::new(Some(Arc::new(words))),
             signals,
             clock,

@@ -122,6 +122,7 @@ impl Wikis for Sqlite {
 
     async fn ask(&self, scope: &Scope, plan: &Plan, limits: Limits) -> Result<Vec<Row>> {
         let (scope, plan) = (scope.clone(), plan.clone());
+        let _turn = self.readers.asking.acquire().await;
         self.read(move |conn| wiki_ask::sqlite::ask(conn, &scope, &plan, limits)).await
     }
 

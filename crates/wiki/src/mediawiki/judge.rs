@@ -1,8 +1,9 @@
 //! What an answer means before its contents are looked at: whether to go on, wait, come again or give up.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use malla_queue::UnixMs;
+use malla_reach::retry_after;
 use url::Url;
 
 use super::answer::{Answer, read};
@@ -46,7 +47,7 @@ pub(crate) fn judge(response: &Response, now: UnixMs) -> Result<Answer, Trouble>
 /// What the status says, whatever was asked for.
 pub(crate) fn status(response: &Response, now: UnixMs) -> Result<(), Trouble> {
     let said = format!("the wiki answered {}", response.status);
-    let asked_wait = response.retry_after.as_deref().and_then(|text| retry_after(text, now));
+    let asked_wait = response.retry_after.as_deref().and_then(|text| retry_after(text, now, WAIT_MAX));
     match (response.status, asked_wait) {
         (200..=299, _) => Ok(()),
         (300..=399, _) => Err(match &response.location {
@@ -70,25 +71,13 @@ fn refusal(code: &str, info: &str, wait: Option<&str>, now: UnixMs) -> Trouble {
     };
     match code {
         "maxlag" | "ratelimited" | "readonly" => {
-            let wait = wait.and_then(|text| retry_after(text, now)).unwrap_or(WAIT_UNSAID);
+            let wait = wait.and_then(|text| retry_after(text, now, WAIT_MAX)).unwrap_or(WAIT_UNSAID);
             Trouble::Wait(wait, said)
         }
         code if code.contains("badcontinue") => Trouble::BadContinue,
         "readapidenied" | "permissiondenied" => Trouble::Never(format!("{said}: its pages are not for everybody")),
         _ => Trouble::Again(said),
     }
-}
-
-/// Seconds, or a date. No wait at all is no wish.
-fn retry_after(text: &str, now: UnixMs) -> Option<Duration> {
-    let text = text.trim();
-    let wait = if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        Duration::from_secs(text.parse().unwrap_or(u64::MAX))
-    } else {
-        let at = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
-        now.until(UnixMs(0).plus(at))
-    };
-    (!wait.is_zero()).then(|| wait.min(WAIT_MAX))
 }
 
 #[cfg(test)]
