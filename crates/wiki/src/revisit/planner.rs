@@ -18,6 +18,8 @@ use crate::verbs::Wikis;
 use crate::walker::{Payload, Stage};
 
 const DAY_MS: i64 = 24 * 3_600_000;
+/// No page is asked about more often, however much of the budget is left: few pages shall not be a burden.
+const AGAIN_MS: i64 = 3_600_000;
 /// Pages asked about with one request: more a wiki does not take.
 const PROBED: usize = 50;
 /// Requests planned for a wiki in one round.
@@ -193,7 +195,8 @@ fn candidate(rule: Rule, page: &Page, now: UnixMs, reconcile_after: Duration) ->
     let since_visit = now.0 - seen.visited_at;
     // A history that is being walked is none of ours, unless the walk was given up.
     let left_alone = page.complete_at.is_none() && page.visited_at.is_some() && since_visit < DAY_MS;
-    if !page.watched || page.facts.deleted || left_alone {
+    let just_visited = page.visited_at.is_some() && since_visit < AGAIN_MS;
+    if !page.watched || page.facts.deleted || left_alone || just_visited {
         return None;
     }
     let urgency = match rule {

@@ -148,6 +148,17 @@ async fn pages_that_nobody_watches_that_are_gone_or_under_way_are_left_alone() {
 }
 
 #[tokio::test]
+async fn no_page_is_asked_about_more_often_than_once_an_hour() {
+    let visited = |pageid, minutes: i64| Page {
+        visited_at: Some(UnixMs(NOON - minutes * 60_000)),
+        ..kept_page(pageid, 1, 1_000)
+    };
+    let world = world(Rule::Adaptive, 10_000, vec![visited(1, 59), visited(2, 60)]);
+    assert_eq!(world.planner.plan().await, Ok(1));
+    assert_eq!(pages_of(&world.taken.empty()[0], "pages"), [2]);
+}
+
+#[tokio::test]
 async fn what_was_not_compared_for_long_is_compared() {
     let old = Page { reconciled_at: Some(UnixMs(NOON - 31 * DAY)), ..kept_page(1, 50, 20) };
     let never = Page { reconciled_at: None, ..kept_page(2, 50, 20) };
