@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::server::{DEADLINE, Server, poll_until};
+use crate::server::{DEADLINE, Server};
 
 use super::caller::{Caller, Servers};
 use super::dice::Dice;
@@ -117,19 +117,7 @@ impl Campaign {
                 assert!(said.contains(&format!("crash point {point}")), "{point} did not stop the process:\n{said}");
                 self.crashes += 1;
             }
-            self.breathe();
         }
-    }
-
-    /// Lets every client come to an end once: a task that loses its lease ten times in a row is given up, and so is what
-    /// needs it. It may be stopping its workers.
-    fn breathe(&self) {
-        let up = self.up();
-        let before = self.clients.shared.ended();
-        let all = || self.clients.shared.ended().iter().zip(&before).all(|(now, before)| now > before);
-        poll_until(Instant::now() + DEADLINE * 2, || all().then_some(())).expect("analyses come to their end");
-        self.clients.go_to(Servers::default());
-        up.into_iter().for_each(Server::kill);
     }
 
     fn kill_at_random(&mut self, dice: &mut Dice) {
@@ -167,7 +155,6 @@ impl Campaign {
         }
         self.clients.go_to(Servers::default());
         up.into_iter().for_each(Server::kill);
-        self.breathe();
     }
 
     fn end(self, name: &str) {
