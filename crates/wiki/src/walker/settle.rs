@@ -17,7 +17,7 @@ use crate::verbs::{Committed, PageChange, Settled, Step};
 /// part of it if that is more. So a network that delays one request more than the next cannot bring them closer together, and
 /// a wiki that answers slowly is not asked much less.
 const SEEN_WITHIN: Duration = Duration::from_millis(20);
-const SEEN_PART: u32 = 25;
+const SEEN_PART: u32 = 50;
 /// On top of the gap, for what clocks are out by.
 const MARGIN: Duration = Duration::from_millis(2);
 /// What looks final is tried again so often before it is: a proxy, or a wiki under maintenance, may say so, too.
