@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role};
 use malla_analyze::{Analyze, Recent};
+use malla_cluster::Cluster;
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Limits, Queue};
@@ -142,10 +143,15 @@ pub struct Services {
     pub wikis: Arc<dyn Wikis>,
     /// Takes extractions in.
     pub asking: Arc<Asking>,
+    pub cluster: Arc<dyn Cluster>,
+    /// Members that were not heard of for this long are lost.
+    pub dead_after: Duration,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     /// The metrics as Prometheus text.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// `sqlite` or `postgres`: what is away when the store is.
+    pub backend: &'static str,
     /// Says why not while the process starts or stops. Live views end with it.
     pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
     pub settings: Settings,
@@ -161,6 +167,7 @@ pub fn router(services: Services) -> axum::Router {
         tails: Arc::new(Semaphore::new(TAILS_MAX)),
         intake: Arc::new(Semaphore::new(INTAKE_KIB_MAX as usize)),
         edits: Mutex::new(()),
+        absence: routes::health::Absence::default(),
     }));
     let (routes, document) = openapi::document(routes::all());
     routes.with_state(app).merge(openapi::docs(document))
@@ -175,6 +182,7 @@ struct Inner {
     tails: Arc<Semaphore>,
     intake: Arc<Semaphore>,
     edits: Mutex<()>,
+    absence: routes::health::Absence,
     turns: routes::analyze::Turns,
     wiki_turns: routes::wiki::Turns,
 }
@@ -199,6 +207,11 @@ impl App {
     /// Turns to do what takes memory for histories.
     pub(crate) fn wiki_turns(&self) -> &routes::wiki::Turns {
         &self.0.wiki_turns
+    }
+
+    /// Since when the store is away.
+    pub(crate) fn absence(&self) -> &routes::health::Absence {
+        &self.0.absence
     }
 
     /// A turn to read something, edit it and write it back, so that no change of a field is lost to another's.

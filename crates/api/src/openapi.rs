@@ -48,6 +48,7 @@ const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
         (name = "wiki", description = "Revision histories of MediaWikis: extracted, kept fresh, asked about"),
         (name = "analyze", description = "Record streams in, answers out, exactly once"),
         (name = "access", description = "Users, groups, tokens and the audit log"),
+        (name = "cluster", description = "The processes that work together: members, leader, restarts"),
         (name = "house", description = "The server itself"),
     )
 )]

@@ -89,6 +89,9 @@ impl From<Error> for Refusal {
             Error::Full { .. } => Code::Full,
             Error::KeyReused => Code::KeyReused,
             Error::ShownOnce => Code::ShownOnce,
+            Error::Deposed => {
+                return Self::new(Code::Unavailable, "another member leads now: try again in a moment");
+            }
             Error::Unavailable(why) => {
                 tracing::warn!(why, "the store is not available");
                 return Self::new(Code::Unavailable, "the store is not available: try again in a moment");
@@ -222,6 +225,7 @@ mod tests {
         check(Error::Full { waiting: 2, limit: 1 }, 503, "full");
         check(Error::KeyReused, 422, "key_reused");
         check(Error::ShownOnce, 409, "shown_once");
+        check(Error::Deposed, 503, "unavailable");
         check(Error::Unavailable("disk".into()), 503, "unavailable");
         check(Error::Internal("secret path".into()), 500, "internal");
     }

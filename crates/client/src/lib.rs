@@ -16,6 +16,7 @@ mod access;
 mod alerts;
 mod analyze;
 mod bike_rides;
+mod cluster;
 mod error;
 mod events;
 mod fetch;

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::caller::{Caller, Person};
 use crate::theme::Theme;
-use crate::{analyze, assets, fetch, icons, notify, parts, wiki};
+use crate::{analyze, assets, cluster, fetch, icons, notify, parts, wiki};
 
 /// A place in the navigation. A room adds its line here.
 struct Place {
@@ -49,6 +49,7 @@ const PLACES: &[Place] = &[
     Place { inside: wiki::PAGES, ..Place::room(wiki::WIKI, "Wiki", icons::wiki) },
     Place::room(analyze::ANALYSES, "Analyses", icons::analyze),
     Place::house("/audit", "Audit", icons::audit, Permission::See),
+    Place::house(cluster::CLUSTER, "Cluster", icons::cluster, Permission::Administer),
     Place::house("/users", "Users", icons::users, Permission::Administer),
     Place::house("/groups", "Groups", icons::groups, Permission::Administer),
     Place::house("/tokens", "Tokens", icons::tokens, Permission::Administer),
@@ -122,6 +123,11 @@ impl Page {
             }
         }
         self
+    }
+
+    /// The page's own address, for one that is in the navigation.
+    pub(crate) fn place(&self) -> &'static str {
+        self.place
     }
 
     fn is_live(&self) -> bool {

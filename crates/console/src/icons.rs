@@ -47,6 +47,12 @@ pub(crate) fn audit() -> Markup {
     drawn(r#"<path d="M4 2h6l3 3v9H4zM10 2v3h3M6.2 8h4.5M6.2 11h4.5"/>"#)
 }
 
+pub(crate) fn cluster() -> Markup {
+    drawn(
+        r#"<circle cx="8" cy="3.5" r="1.8"/><circle cx="3.5" cy="12" r="1.8"/><circle cx="12.5" cy="12" r="1.8"/><path d="M7.2 5.2 4.4 10.3M8.8 5.2l2.8 5.1M5.4 12h5.2"/>"#,
+    )
+}
+
 pub(crate) fn users() -> Markup {
     drawn(r#"<circle cx="8" cy="5" r="2.5"/><path d="M3 14c0-3 2.2-4.6 5-4.6S13 11 13 14"/>"#)
 }

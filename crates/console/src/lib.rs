@@ -7,6 +7,7 @@ mod assets;
 mod audit;
 mod bars;
 mod caller;
+mod cluster;
 mod content;
 mod cookie;
 mod fetch;
@@ -17,6 +18,7 @@ mod groups;
 mod heat;
 mod icons;
 mod lanes;
+mod listing;
 mod live;
 mod login;
 mod many;
@@ -41,6 +43,7 @@ use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role, Secret};
 use malla_analyze::Analyze;
+use malla_cluster::Cluster;
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
@@ -109,6 +112,9 @@ pub struct Services {
     pub asking: Arc<Asking>,
     /// Pages of a wiki that are asked about on a day without anybody wanting it, at most.
     pub visits_per_day: u64,
+    pub cluster: Arc<dyn Cluster>,
+    /// Members that were not heard of for this long are lost.
+    pub dead_after: Duration,
     pub clock: Arc<dyn Clock>,
     pub passwords: Passwords,
     pub settings: Settings,
@@ -145,6 +151,8 @@ pub(crate) struct House {
     reader: Reader,
     asking: Arc<Asking>,
     visits_per_day: u64,
+    cluster: Arc<dyn Cluster>,
+    dead_after: Duration,
     clock: Arc<dyn Clock>,
     passwords: Passwords,
     settings: Settings,
@@ -180,6 +188,8 @@ impl House {
             wikis: services.wikis,
             asking: services.asking,
             visits_per_day: services.visits_per_day,
+            cluster: services.cluster,
+            dead_after: services.dead_after,
             clock: services.clock,
             passwords: services.passwords,
             settings: services.settings,

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
+use malla_access::Permission;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
@@ -18,7 +19,7 @@ use crate::frame::{Block, Page};
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, analyze, audit, cookie, fetch, lanes, notify, overview, tasks, wiki};
+use crate::{Console, analyze, audit, cluster, cookie, fetch, lanes, notify, overview, tasks, wiki};
 
 /// The shortest and longest wait between two renderings.
 const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
@@ -34,6 +35,7 @@ async fn render(console: &Console, person: &Person, path: &str, params: &Params)
         "/lanes" => lanes::list::page(console, person, params).await,
         "/lane" => lanes::detail::page(console, person, params).await,
         "/audit" => audit::page(console, person, params).await,
+        cluster::CLUSTER if person.may(Permission::Administer) => cluster::page(console, person).await,
         _ => {
             if let Some(id) = path.strip_prefix("/tasks/") {
                 return tasks::detail::page(console, person, id).await;

@@ -76,7 +76,7 @@ impl From<Error> for Refusal {
             | Error::Conflict(_)
             | Error::KeyReused
             | Error::ShownOnce => StatusCode::CONFLICT,
-            Error::Full { .. } | Error::NotAvailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Full { .. } | Error::NotAvailable(_) | Error::Deposed => StatusCode::SERVICE_UNAVAILABLE,
             Error::Unavailable(why) => {
                 tracing::warn!(why, "the console cannot reach the store");
                 let sentence =

@@ -13,12 +13,15 @@ use crate::caller::{Caller, from_elsewhere};
 use crate::frame::{Page, document};
 use crate::refusal::Refusal;
 use crate::{
-    Console, analyze, assets, audit, cookie, fetch, groups, lanes, live, login, notify, overview, parts, tasks, theme,
-    tokens, users, wiki,
+    Console, analyze, assets, audit, cluster, cookie, fetch, groups, lanes, live, login, notify, overview, parts,
+    tasks, theme, tokens, users, wiki,
 };
 
 /// Forms are small.
 const FORM_BYTES_MAX: usize = 64 * 1024;
+
+/// What cannot be answered now may be in a moment.
+const AGAIN_AFTER_S: u32 = 2;
 
 /// Programs ask here: what is not found below this gets no page, whoever stands around us says it in their way.
 const API: &str = "/api/";
@@ -41,6 +44,8 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/lane", get(lanes::detail::show).post(lanes::detail::change))
         .route("/lane/pause", post(lanes::pause))
         .route("/audit", get(audit::show))
+        .route(cluster::CLUSTER, get(cluster::show))
+        .route(cluster::RESTART, post(cluster::restart))
         .route("/users", get(users::list::show).post(users::list::create))
         .route("/users/{name}", get(users::detail::show).post(users::detail::change))
         .route("/users/{name}/delete", post(users::detail::delete))
@@ -129,5 +134,8 @@ async fn guard(mut response: Response) -> Response {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().entry(header::RETRY_AFTER).or_insert(HeaderValue::from(AGAIN_AFTER_S));
+    }
     response
 }

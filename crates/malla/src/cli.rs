@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use malla_cluster::{MemberId, Slot};
 
 use crate::commands::{
-    analyses, audit, bench, bikes, completions, devices, fetch, groups, healthcheck, lanes, notify, print_config,
+    analyses, audit, backup, bench, bikes, cluster, completions, devices, fetch, groups, healthcheck, lanes, notify,
 };
-use crate::commands::{robots, tasks, tokens, users, wiki, worker};
+use crate::commands::{print_config, restore, robots, tasks, tokens, users, wiki, worker};
 use crate::config::Flag;
+use crate::roles::Role;
 
 /// Collect, keep, compute, deliver: tasks in lanes, in one program.
 #[derive(Debug, Parser)]
@@ -39,6 +41,10 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start a server
     Up(Up),
+    /// Keep the processes of several machines running: start one here as a medic
+    Supervise(Supervise),
+    /// The processes that work together: show, restart, terms, restarts
+    Cluster(cluster::Command),
     /// Fetch pages and print one line of JSON for each as it arrives
     Fetch(fetch::Command),
     /// Lend this machine to a fleet: fetch pages for a server
@@ -67,6 +73,10 @@ pub(crate) enum Command {
     Tokens(tokens::Command),
     /// Who changed what
     Audit(audit::Command),
+    /// Write the embedded store to a file, also while a server works on it
+    Backup(backup::Command),
+    /// Make a backup the store again
+    Restore(restore::Command),
     /// Exit with 0 if the server is ready, with 1 if not
     Healthcheck(healthcheck::Command),
     /// The settings of this installation
@@ -84,6 +94,41 @@ pub(crate) enum Command {
 pub(crate) struct Up {
     #[command(flatten)]
     pub settings: Settings,
+    /// The place of a process that a medic started
+    #[arg(long, hide = true, requires = "medic")]
+    pub slot: Option<Slot>,
+    /// The medic that started it
+    #[arg(long, hide = true, requires = "slot")]
+    pub medic: Option<MemberId>,
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("roles", |roles| roles.hide(true).conflicts_with("role")))]
+#[command(
+    after_help = "Examples:\n  malla supervise --store postgres://malla:secret@db/malla --listen 0.0.0.0:7070\n  malla supervise --role api=2 --role notifier=4        of the whole cluster, on however many machines"
+)]
+pub(crate) struct Supervise {
+    #[command(flatten)]
+    pub settings: Settings,
+    /// How many processes of a role the whole cluster shall have; may be given several times [default: 1 of each]
+    #[arg(long, value_name = "NAME=N", value_parser = role_count)]
+    pub role: Vec<Flag>,
+}
+
+/// `notifier=4` as the setting that it stands for.
+fn role_count(text: &str) -> Result<Flag, String> {
+    let (name, count) = text.split_once('=').ok_or("give the name of a role and a number, as in notifier=4")?;
+    let key = match name.parse()? {
+        Role::Api => "supervise.roles.api",
+        Role::Notifier => "supervise.roles.notifier",
+        Role::Fetcher => "supervise.roles.fetcher",
+        Role::Wiki => "supervise.roles.wiki",
+        Role::Analyst => "supervise.roles.analyst",
+        Role::Medic => {
+            return Err("every `malla supervise` is a medic: start it on as many machines as there shall be".into());
+        }
+    };
+    Ok(Flag { key, name: "--role", value: count.to_owned() })
 }
 
 /// Settings that have a flag; all the others are in the file and the variables.
@@ -197,6 +242,11 @@ mod tests {
         check("malla wiki import d.xml --wiki 1 --api http://a", ErrorKind::ArgumentConflict);
         check("malla wiki simulate --timestamps x --budget 1 --rule best", ErrorKind::ValueValidation);
         check("malla notify tail --events --subscription a", ErrorKind::ArgumentConflict);
+        check("malla up --slot api-1", ErrorKind::MissingRequiredArgument);
+        check("malla supervise --role api", ErrorKind::ValueValidation);
+        check("malla supervise --role cook=1", ErrorKind::ValueValidation);
+        check("malla supervise --role medic=1", ErrorKind::ValueValidation);
+        check("malla cluster restart", ErrorKind::MissingRequiredArgument);
     }
 
     #[track_caller]

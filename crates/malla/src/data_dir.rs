@@ -1,15 +1,25 @@
-//! The data directory: made, locked by one process, and the small files in it that commands on this machine read.
+//! The data directory: made, locked by one process (or by one a slot, under a medic), and the small files in it that
+//! commands on this machine read.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use malla_cluster::{MemberId, Slot};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 const LOCK: &str = "malla.lock";
+/// Held by the one of a medic's processes that looks whether this is the first start.
+const FIRST_RUN: &str = "first-run";
+/// Between two looks whether a lock is free.
+const LOCK_AGAIN: Duration = Duration::from_millis(50);
+const FIRST_RUN_MAX: Duration = Duration::from_secs(60);
 const SERVER: &str = "server.json";
+const MEMBER: &str = "member.json";
 const ADMIN_TOKEN: &str = "admin.token";
 /// A token that the store may or may not know yet.
 const ADMIN_TOKEN_NEW: &str = "admin.token.new";
@@ -27,10 +37,19 @@ pub(crate) struct ServerFile {
     pub ca: Option<PathBuf>,
 }
 
-/// A data directory that belongs to this process until it ends.
+/// As what a process was known in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MemberFile {
+    pub id: MemberId,
+    pub name: String,
+}
+
+/// A data directory that belongs to this process until it ends, or a slot in one.
 #[derive(Debug)]
 pub(crate) struct DataDir {
     path: PathBuf,
+    /// The directory is a medic's, and so is the file that says where the server is.
+    in_slot: bool,
     /// Held, not read: the kernel frees the lock with the process, however that ends.
     _lock: File,
 }
@@ -38,26 +57,24 @@ pub(crate) struct DataDir {
 impl DataDir {
     /// Makes the directory if need be and takes it.
     pub(crate) fn take(path: &Path) -> Result<Self> {
-        let trouble = |error: io::Error| explain(path, &error);
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(trouble)?;
-        let path = path.canonicalize().map_err(trouble)?;
-        let mut lock = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path.join(LOCK))
-            .map_err(trouble)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(taken(&path, &mut lock)),
-            Err(TryLockError::Error(error)) => return Err(trouble(error)),
+        let path = make(path)?;
+        match lock(&path, LOCK)? {
+            Ok(lock) => Ok(Self { path, in_slot: false, _lock: lock }),
+            Err(mut held) => Err(taken(&path, &mut held)),
         }
-        let written =
-            lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| writeln!(lock, "{}", std::process::id()));
-        written.and_then(|()| lock.sync_all()).map_err(trouble)?;
-        Ok(Self { path, _lock: lock })
+    }
+
+    /// Takes a slot in the directory of a medic. The one before in it may need this long to end.
+    pub(crate) async fn take_slot(path: &Path, slot: &Slot, patience: Duration) -> Result<Self> {
+        let path = make(path)?;
+        let lock = lock_when_free(&path, &format!("{LOCK}.{slot}"), patience).await?;
+        Ok(Self { path, in_slot: true, _lock: lock })
+    }
+
+    /// A turn to look whether this is the first start: processes in several slots may start at once. It ends when it is
+    /// dropped.
+    pub(crate) async fn first_run_turn(&self) -> Result<File> {
+        lock_when_free(&self.path, &format!("{LOCK}.{FIRST_RUN}"), FIRST_RUN_MAX).await
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -65,13 +82,33 @@ impl DataDir {
     }
 
     pub(crate) fn write_server(&self, server: &ServerFile) -> Result<()> {
+        if self.in_slot {
+            return Ok(());
+        }
         let text = serde_json::to_string(server)? + "\n";
         write_whole(&self.path.join(SERVER), &text, 0o644).map_err(|error| explain(&self.path, &error))
     }
 
     /// What it says is no longer true.
     pub(crate) fn remove_server(&self) {
-        let _ = fs::remove_file(self.path.join(SERVER));
+        if !self.in_slot {
+            let _ = fs::remove_file(self.path.join(SERVER));
+        }
+    }
+
+    /// For the next process on this directory. A slot's processes are known to their medic.
+    pub(crate) fn write_member(&self, member: &MemberFile) -> Result<()> {
+        if self.in_slot {
+            return Ok(());
+        }
+        let text = serde_json::to_string(member)? + "\n";
+        write_whole(&self.path.join(MEMBER), &text, 0o644).map_err(|error| explain(&self.path, &error))
+    }
+
+    /// The last process on this directory. It is dead: the directory is ours.
+    pub(crate) fn last_member(&self) -> Option<MemberFile> {
+        let line = read_line(&self.path.join(MEMBER)).ok().flatten().filter(|_| !self.in_slot)?;
+        serde_json::from_str(&line).ok()
     }
 
     pub(crate) fn has_admin_token(&self) -> bool {
@@ -145,6 +182,39 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
+/// Makes the directory if need be.
+fn make(path: &Path) -> Result<PathBuf> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.and_then(|()| path.canonicalize()).map_err(|error| explain(path, &error))
+}
+
+/// The lock, or the file that says who has it.
+fn lock(path: &Path, name: &str) -> Result<Result<File, File>> {
+    let trouble = |error: io::Error| explain(path, &error);
+    let mut open = OpenOptions::new();
+    open.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let mut lock = open.open(path.join(name)).map_err(trouble)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(Err(lock)),
+        Err(TryLockError::Error(error)) => return Err(trouble(error)),
+    }
+    let written = lock.set_len(0).and_then(|()| lock.rewind()).and_then(|()| writeln!(lock, "{}", std::process::id()));
+    written.and_then(|()| lock.sync_all()).map_err(trouble)?;
+    Ok(Ok(lock))
+}
+
+async fn lock_when_free(path: &Path, name: &str, patience: Duration) -> Result<File> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match lock(path, name)? {
+            Ok(lock) => return Ok(lock),
+            Err(mut held) if Instant::now() >= deadline => return Err(taken(&path.join(name), &mut held)),
+            Err(_) => tokio::time::sleep(LOCK_AGAIN).await,
+        }
+    }
+}
+
 fn taken(path: &Path, lock: &mut File) -> anyhow::Error {
     let mut holder = String::new();
     let _ = lock.take(32).read_to_string(&mut holder);
@@ -197,6 +267,21 @@ mod tests {
         DataDir::take(&path).expect("free again");
     }
 
+    #[tokio::test]
+    async fn a_slot_is_free_beside_the_medic_and_waits_for_the_one_before() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let _medic = DataDir::take(parent.path()).expect("taken");
+        let slot: Slot = "api-1".parse().expect("a slot");
+        let take = |patience| DataDir::take_slot(parent.path(), &slot, patience);
+        let before = take(Duration::ZERO).await.expect("free");
+        let refusal = take(Duration::ZERO).await.expect_err("refused").to_string();
+        assert!(refusal.contains("malla.lock.api-1"), "{refusal}");
+        let (next, ()) = tokio::join!(take(Duration::from_secs(30)), async move { drop(before) });
+        let next = next.expect("free again");
+        next.write_server(&ServerFile { url: "http://127.0.0.1:1".into(), pid: 7, ca: None }).expect("the medic's");
+        assert_eq!(read_server(next.path()).expect("reads"), None);
+    }
+
     #[test]
     fn what_is_no_directory_or_cannot_be_written_gets_one_sentence() {
         let parent = tempfile::tempdir().expect("a directory");
@@ -232,5 +317,10 @@ mod tests {
         assert_eq!(read_server(data.path()).expect("reads"), Some(server));
         data.remove_server();
         assert_eq!(read_server(data.path()).expect("reads"), None);
+
+        assert_eq!(data.last_member(), None);
+        let member = MemberFile { id: MemberId(7), name: "host-1".into() };
+        data.write_member(&member).expect("written");
+        assert_eq!(data.last_member(), Some(member));
     }
 }

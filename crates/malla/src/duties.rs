@@ -7,7 +7,7 @@ use std::time::Duration;
 use malla_analyze::Analyze;
 use malla_fetch::{Fetch, Keep};
 use malla_notify::{Dispatcher, Notify, Statistics, Watch};
-use malla_queue::{Kind, Queue, Result, Retention, Scope, State, StateCounts};
+use malla_queue::{Error, Kind, Queue, Result, Retention, Scope, State, StateCounts};
 use malla_wiki::Wikis;
 use malla_wiki::revisit::Planner;
 use metrics::{counter, describe_counter, gauge};
@@ -211,8 +211,9 @@ fn show(kind: &Kind, counts: &StateCounts) {
     }
 }
 
-/// Does `duty` again and again until told to stop. A failure is told once, not every time.
-async fn repeat<D, F>(what: &str, first: Duration, every: Duration, mut stop: Stop, duty: D)
+/// Does `duty` again and again until told to stop, or until it is refused because another member leads. Another failure is
+/// told once, not every time.
+pub(crate) async fn repeat<D, F>(what: &str, first: Duration, every: Duration, mut stop: Stop, duty: D)
 where
     D: Fn() -> F,
     F: Future<Output = Result<()>>,
@@ -230,6 +231,7 @@ where
             _ = stop.wait_for(|stop| *stop) => return,
         };
         match done {
+            Err(Error::Deposed) => return,
             Err(error) if !failing => {
                 failing = true;
                 tracing::warn!(%error, "cannot {what}, trying again every {every:?}");

@@ -45,7 +45,8 @@ pub(crate) struct Fetching {
 }
 
 impl Fetching {
-    pub(crate) fn new(config: &Config, store: &Opened, clock: &Arc<SystemClock>) -> Result<Self> {
+    /// `slot`: which of a medic's processes this is; empty if none.
+    pub(crate) fn new(config: &Config, store: &Opened, clock: &Arc<SystemClock>, slot: &str) -> Result<Self> {
         let settings = config.fetch.clone();
         let guard = config.guard()?;
         let places: Arc<dyn Places> = match settings.geo_file.as_os_str().is_empty() {
@@ -65,7 +66,7 @@ impl Fetching {
         };
         let (fetch, queue): (Arc<dyn Fetch>, Arc<dyn Queue>) = (store.fetch.clone(), store.queue.clone());
         let dispatcher = Dispatcher::new(fetch.clone(), queue, clock.clone(), options);
-        let secret = DeviceSecret::kept(&config.data, HOUSE, "")?
+        let secret = DeviceSecret::kept(&config.data, HOUSE, slot)?
             .ok_or_else(|| anyhow!("another process fetches with {}", config.data.display()))?;
         Ok(Self { fetch, dispatcher, settings, clock: clock.clone(), guard, secret })
     }
@@ -86,17 +87,6 @@ impl Fetching {
 
     pub(crate) fn lanes(&self) -> LaneSettings {
         LaneSettings { ceiling: 1, gap_ms: self.settings.gap_ms }
-    }
-
-    pub(crate) fn keep(&self) -> Keep {
-        let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
-        Keep {
-            cache_entries_max: self.settings.cache_entries_max,
-            cache_bytes_max: self.settings.cache_mb_max.saturating_mul(1_000_000),
-            jobs_for: days(self.settings.jobs_days),
-            devices_for: days(self.settings.devices_days),
-            step: TRIM_STEP,
-        }
     }
 
     fn getter(&self) -> Result<Getter> {
@@ -204,6 +194,18 @@ impl Fetching {
         }
         workers.stop_beyond(0);
         while running.join_next().await.is_some() {}
+    }
+}
+
+/// How much is kept, and for how long.
+pub(crate) fn keep(settings: &FetchSettings) -> Keep {
+    let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
+    Keep {
+        cache_entries_max: settings.cache_entries_max,
+        cache_bytes_max: settings.cache_mb_max.saturating_mul(1_000_000),
+        jobs_for: days(settings.jobs_days),
+        devices_for: days(settings.devices_days),
+        step: TRIM_STEP,
     }
 }
 

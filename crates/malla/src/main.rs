@@ -1,6 +1,7 @@
 //! `malla`: one program. Here the command line is read and the exit code is chosen; what happens stands elsewhere.
 
 mod analyzing;
+mod backup_file;
 mod bench;
 mod cli;
 mod commands;
@@ -12,19 +13,25 @@ mod fetching;
 mod first_run;
 mod fleet;
 mod guard;
+mod leading;
+mod member;
 mod notifying;
 mod output;
 mod places;
 mod roles;
+mod router;
 mod serve;
 mod signals;
+mod supervise;
 mod telemetry;
+mod tending;
 mod throwaway;
 mod up;
 mod wikis;
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -32,9 +39,15 @@ use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
 use self::commands::{
-    Usage, analyses, audit, bikes, completions, connect, devices, fetch, groups, healthcheck, lanes, notify,
+    Usage, analyses, audit, backup, bikes, cluster, completions, connect, devices, fetch, groups, healthcheck, lanes,
+    notify,
 };
-use self::commands::{print_config, robots, tasks, tokens, users, wiki, worker};
+use self::commands::{print_config, restore, robots, tasks, tokens, users, wiki, worker};
+
+use self::config::{Config, Flag, Sources};
+use self::member::Part;
+use self::roles::Role;
+use self::supervise::Launcher;
 
 /// Threads that still read or write when everything else has ended.
 const LINGER: Duration = Duration::from_millis(200);
@@ -68,6 +81,8 @@ fn run(cli: Cli) -> Result<()> {
     let Cli { place, command } = cli;
     match command {
         Command::Up(up) => serve(&place, &up),
+        Command::Supervise(command) => supervise(&place, command),
+        Command::Cluster(command) => ask(&place, command.reach.clone(), async |c| cluster::run(command, c).await),
         Command::Config(command) => print_config::run(&place, &command),
         Command::Bench(command) => measure(command),
         Command::Completions(command) => completions::run(&command),
@@ -88,6 +103,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Users(command) => ask(&place, command.reach.clone(), async |c| users::run(command, c).await),
         Command::Groups(command) => ask(&place, command.reach.clone(), async |c| groups::run(command, c).await),
         Command::Tokens(command) => ask(&place, command.reach.clone(), async |c| tokens::run(command, c).await),
+        Command::Backup(command) => threaded(backup::run(&place, command)),
+        Command::Restore(command) => threaded(restore::run(&place, command)),
         Command::Audit(command) => ask(&place, command.reach.clone(), async |c| audit::run(command, c).await),
         Command::Healthcheck(command) => {
             ask(&place, command.reach.clone(), async |c| healthcheck::run(command, c).await)
@@ -98,11 +115,37 @@ fn run(cli: Cli) -> Result<()> {
 /// Starts a server and runs it to its end.
 fn serve(place: &Place, up: &cli::Up) -> Result<()> {
     let config = commands::load(place, &up.settings)?.config()?;
+    let part = match (&up.slot, up.medic) {
+        (Some(slot), Some(medic)) => Part::Child { slot: slot.clone(), medic },
+        _ => Part::Alone,
+    };
+    run_to_the_end(config, part)
+}
+
+/// Starts a medic, and through it the processes that shall run here.
+fn supervise(place: &Place, command: cli::Supervise) -> Result<()> {
+    if command.settings.roles.is_some() {
+        return Err(Usage("--roles belongs to `malla up`: give --role NAME=N, as in --role notifier=2".into()).into());
+    }
+    let mut flags = place.flags(&command.settings);
+    flags.extend(command.role);
+    let launcher = Launcher::new(&flags, place.config.as_deref())?;
+    flags.push(Flag { key: "roles", name: "supervise", value: Role::Medic.to_string() });
+    let config = config::load(Sources::gather(place.config.as_deref(), flags)?)?.config()?;
+    if config.store_url().starts_with("sqlite:") {
+        let text = "malla supervise starts many processes, and the embedded store takes one: give a shared one with \
+                    --store postgres://USER:PASSWORD@HOST/DATABASE";
+        return Err(Usage(text.into()).into());
+    }
+    run_to_the_end(config, Part::Medic(Arc::new(launcher)))
+}
+
+fn run_to_the_end(config: Config, part: Part) -> Result<()> {
     telemetry::log(&config.log)?;
     #[cfg(feature = "crash-points")]
     arm_crash_point()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
-    let ended = runtime.block_on(up::run(config));
+    let ended = runtime.block_on(up::run(config, part));
     runtime.shutdown_timeout(LINGER);
     ended
 }

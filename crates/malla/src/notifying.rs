@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use malla_notify::mqtt::{Brokers, Listener, Publisher};
-use malla_notify::{AlertSender, Alerts, Deliverer, Intake, Notify, RecentEvents, Recorder, Statistics, Watch};
+use malla_notify::{AlertSender, Alerts, Deliverer, Intake, Notify, RecentEvents, Recorder, Statistics};
 use malla_queue::worker::Work;
 use malla_queue::{Clock as _, SystemClock};
 use malla_reach::Guard;
 use malla_store::Opened;
 
 use crate::config::Config;
-use crate::roles::member_name;
+use crate::member::member_name;
 
 pub(crate) struct Notifying {
     pub(crate) notify: Arc<dyn Notify>,
@@ -58,10 +58,6 @@ impl Notifying {
         let (alerts, guard) = (self.alerts.clone(), self.guard.clone());
         let sender = AlertSender::new(alerts, guard, config.mail()?, clock.clone());
         Ok(Arc::new(sender.context("cannot prepare alerts")?))
-    }
-
-    pub(crate) fn watch(&self, clock: &Arc<SystemClock>) -> Watch {
-        Watch::new(self.alerts.clone(), self.notify.clone(), self.statistics.clone(), clock.clone())
     }
 
     pub(crate) fn listener(&self) -> Result<Arc<dyn Work>> {

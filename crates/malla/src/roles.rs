@@ -10,7 +10,7 @@ use malla_notify::ALERT_ROOM;
 use malla_notify::mqtt::LISTEN_ROOM;
 use malla_queue::drill::Driller;
 use malla_queue::worker::{self, Options, Work};
-use malla_queue::{Holder, Queue, Retention, Room, SystemClock};
+use malla_queue::{Holder, Queue, Room, SystemClock};
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,13 +20,12 @@ use crate::analyzing::Analyzing;
 use crate::config::Config;
 use crate::duties;
 use crate::fetching::Fetching;
+use crate::member::{Hand, member_name};
 use crate::notifying::Notifying;
 use crate::wikis::{self, WikiRoom};
 
 /// A worker that was told nothing looks again after this long.
 const IDLE_MAX: Duration = Duration::from_secs(5);
-/// Rows that one step of a prune forgets.
-const PRUNE_STEP: usize = 1_000;
 /// MQTT endpoints that one process listens to.
 const LISTENERS_MAX: usize = 1_000;
 /// Notices of alerts that one process sends at once.
@@ -46,7 +45,7 @@ pub(crate) enum Role {
 impl Role {
     const ALL: [Role; 6] = [Role::Api, Role::Notifier, Role::Fetcher, Role::Wiki, Role::Analyst, Role::Medic];
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Role::Api => "api",
             Role::Notifier => "notifier",
@@ -94,12 +93,26 @@ pub(crate) struct Crew {
     tasks: JoinSet<()>,
     stop: watch::Sender<bool>,
     grace: Duration,
+    hand: Hand,
 }
 
 impl Crew {
     /// Nobody at work yet. After a stop, running tasks may go on for `grace`.
     pub(crate) fn new(grace: Duration) -> Self {
-        Self { tasks: JoinSet::new(), stop: watch::Sender::new(false), grace }
+        Self { tasks: JoinSet::new(), stop: watch::Sender::new(false), grace, hand: Hand::default() }
+    }
+
+    /// What its workers have in hand.
+    pub(crate) fn hand(&self) -> Hand {
+        self.hand.clone()
+    }
+
+    /// Starts something that runs until it is told to stop.
+    pub(crate) fn add<F>(&mut self, part: impl FnOnce(duties::Stop) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.spawn(part(self.stop.subscribe()));
     }
 
     /// Starts the loops of this process' roles.
@@ -113,9 +126,6 @@ impl Crew {
         let (notifying, fetching, wiki, analyzing) = rooms;
         self.tasks.spawn(duties::count(queue.clone(), self.stop.subscribe()));
         self.tasks.spawn(duties::record(notifying.clone(), self.stop.subscribe()));
-        if config.roles.contains(&Role::Medic) {
-            self.look_after(config, queue, clock, rooms)?;
-        }
         if config.roles.iter().any(|role| role.works()) {
             let pace = Pace { concurrency: config.queue.concurrency, batch: config.queue.batch };
             self.work(config, malla_queue::drill::room(), Arc::new(Driller), pace, queue, clock);
@@ -134,33 +144,6 @@ impl Crew {
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));
         }
-        Ok(())
-    }
-
-    /// What a medic does now and then, for the queue and for each room.
-    fn look_after(
-        &mut self,
-        config: &Config,
-        queue: &Arc<dyn Queue>,
-        clock: &Arc<SystemClock>,
-        (notifying, fetching, wiki, analyzing): Rooms<'_>,
-    ) -> Result<()> {
-        let stop = || self.stop.subscribe();
-        self.tasks.spawn(duties::reap(queue.clone(), stop()));
-        let every = Duration::from_secs(config.retention.every_s);
-        self.tasks.spawn(duties::prune(queue.clone(), notifying.statistics.clone(), retention(config), every, stop()));
-        self.tasks.spawn(duties::look_after_alerts(notifying.watch(clock), stop()));
-        self.tasks.spawn(duties::trim(fetching.fetch.clone(), fetching.keep(), stop()));
-        self.tasks.spawn(duties::answer_orphans(fetching.fetch.clone(), stop()));
-        self.tasks.spawn(duties::sweep_extractions(wiki.wikis.clone(), wiki.keep(), stop()));
-        if let Some(planner) = wiki.planner(queue, clock) {
-            self.tasks.spawn(duties::revisit(planner, stop()));
-        }
-        if let Some(listener) = wiki.listener(queue)? {
-            let stop = stop();
-            self.tasks.spawn(async move { listener.run(stop).await });
-        }
-        self.tasks.spawn(duties::sweep_studies(analyzing.analyze.clone(), analyzing.keep(), stop()));
         Ok(())
     }
 
@@ -205,6 +188,7 @@ impl Crew {
             idle_max: IDLE_MAX,
             grace: self.grace,
         };
+        let work = self.hand.counting(work);
         self.tasks.spawn(worker::run(queue.clone(), work, clock.clone(), options, self.stop.subscribe()));
     }
 
@@ -235,24 +219,4 @@ impl Crew {
         }
         true
     }
-}
-
-fn retention(config: &Config) -> Retention {
-    let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
-    Retention {
-        tasks: days(config.retention.tasks_days),
-        events: days(config.retention.events_days),
-        audit: days(config.retention.audit_days),
-        step: PRUNE_STEP,
-    }
-}
-
-/// How this process is called in the history of tasks.
-pub(crate) fn member_name() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = match host.trim() {
-        "" => "local",
-        host => host,
-    };
-    format!("{host}-{}", std::process::id())
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
@@ -10,14 +11,18 @@ use axum_server::Handle;
 use axum_server::accept::DefaultAcceptor;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
+use tokio::net::TcpSocket;
 use tokio::task::JoinHandle;
 
 use crate::config::{Config, Tls};
+use crate::fetching::hostname;
 use crate::guard::Guard;
 
 /// A peer over HTTP/2 that does not answer within this time is gone.
 const PING: Duration = Duration::from_secs(20);
 const STREAMS_MAX: u32 = 256;
+/// Connections that wait to be taken up.
+const BACKLOG: u32 = 4_096;
 /// How often the certificate is read again, so that a renewed one needs no restart.
 const CERTIFICATE_AGAIN: Duration = Duration::from_secs(600);
 
@@ -27,9 +32,49 @@ pub(crate) struct Bound {
     pub address: SocketAddr,
 }
 
+/// Takes the address for this process alone.
 pub(crate) fn bind(config: &Config) -> Result<Bound> {
     let wanted = config.listen_address()?;
-    let cannot = |error: io::Error| match error.kind() {
+    bound(TcpListener::bind(wanted)).map_err(|error| cannot_listen(wanted, &error))
+}
+
+/// Takes the address beside the other processes of a medic, all of which answer there.
+pub(crate) fn bind_shared(config: &Config) -> Result<Bound> {
+    let wanted = config.listen_address()?;
+    let listener = reserve(wanted).and_then(|socket| socket.listen(BACKLOG)).and_then(|socket| socket.into_std());
+    bound(listener).map_err(|error| cannot_listen(wanted, &error))
+}
+
+/// An address that is kept for the processes of a medic. It does not answer itself.
+pub(crate) struct Reserved {
+    _socket: TcpSocket,
+    pub address: SocketAddr,
+}
+
+/// Port 0 becomes one that is free.
+pub(crate) fn reserve_address(config: &Config) -> Result<Reserved> {
+    let wanted = config.listen_address()?;
+    let reserved = reserve(wanted).and_then(|socket| Ok(Reserved { address: socket.local_addr()?, _socket: socket }));
+    reserved.map_err(|error| cannot_listen(wanted, &error))
+}
+
+/// A socket at an address that others of this user's who say so, too, may share.
+fn reserve(wanted: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if wanted.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(true)?;
+    socket.bind(wanted)?;
+    Ok(socket)
+}
+
+fn bound(listener: io::Result<TcpListener>) -> io::Result<Bound> {
+    let listener = listener?;
+    listener.set_nonblocking(true)?;
+    Ok(Bound { address: listener.local_addr()?, listener })
+}
+
+fn cannot_listen(wanted: SocketAddr, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
         io::ErrorKind::AddrInUse => {
             anyhow!("{wanted} is in use by another program: stop that one, or choose another address with --listen")
         }
@@ -40,11 +85,7 @@ pub(crate) fn bind(config: &Config) -> Result<Bound> {
             anyhow!("this user may not listen on {wanted}: choose a port above 1023 with --listen")
         }
         _ => anyhow!("cannot listen on {wanted}: {error}"),
-    };
-    let listener = TcpListener::bind(wanted).map_err(cannot)?;
-    listener.set_nonblocking(true).map_err(cannot)?;
-    let address = listener.local_addr().map_err(cannot)?;
-    Ok(Bound { listener, address })
+    }
 }
 
 /// The address for people and for commands on this machine.
@@ -58,6 +99,22 @@ pub(crate) fn url(config: &Config, address: SocketAddr) -> String {
         _ => name.to_owned(),
     };
     format!("{}://{host}:{}", if https { "https" } else { "http" }, address.port())
+}
+
+/// The address for other machines: one that listens everywhere is found under its machine's name.
+pub(crate) fn url_for_others(config: &Config, address: SocketAddr) -> String {
+    let scheme = if config.tls().is_some() { "https" } else { "http" };
+    match address.ip().is_unspecified() {
+        true => format!("{scheme}://{}:{}", hostname(), address.port()),
+        false => url(config, address),
+    }
+}
+
+/// What a client on this machine trusts, if HTTPS is served.
+pub(crate) fn ca(config: &Config) -> Result<Option<PathBuf>> {
+    let Some(tls) = config.tls() else { return Ok(None) };
+    let found = tls.ca.canonicalize().map_err(|error| anyhow!("cannot find {}: {error}", tls.ca.display()))?;
+    Ok(Some(found))
 }
 
 /// A server at work.

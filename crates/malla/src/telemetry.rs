@@ -10,6 +10,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
+use crate::member::resident_bytes;
 use crate::output;
 
 /// How often gathered samples are folded, so that they do not pile up when nobody asks.
@@ -25,6 +26,8 @@ const QUIET: &str = "refinery_core=warn,refinery=warn,tokio_postgres=warn";
 pub(crate) fn log(settings: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::builder().parse(format!("{QUIET},{}", settings.level)).context("log.level")?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A line that cannot be written is lost: nobody reads any more, and complaining about it would end the process.
+    let log = log.log_internal_errors(false);
     let set = match settings.format {
         LogFormat::Json => log.json().flatten_event(true).try_init(),
         LogFormat::Text => log.compact().with_target(false).with_ansi(std::io::stderr().is_terminal()).try_init(),
@@ -65,18 +68,11 @@ pub(crate) fn metrics(started_at: UnixMs) -> anyhow::Result<PrometheusHandle> {
         loop {
             tick.tick().await;
             upkeep.run_upkeep();
-            if let Some(bytes) = resident_bytes().await {
+            if let Some(bytes) = resident_bytes() {
                 #[allow(clippy::cast_precision_loss)] // memory fits
                 gauge!("process_resident_memory_bytes").set(bytes as f64);
             }
         }
     });
     Ok(metrics)
-}
-
-/// From the kernel, where it tells.
-async fn resident_bytes() -> Option<u64> {
-    let status = tokio::fs::read_to_string("/proc/self/status").await.ok()?;
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(kib.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

@@ -1,57 +1,78 @@
-//! `malla up`: takes the data directory, opens the store, serves and works until a signal, and ends in order.
+//! `malla up` and `malla supervise`: takes the data directory, opens the store, serves and works until a signal, and ends in
+//! order.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
-use axum::Router;
 use malla_access::Passwords;
+use malla_cluster::Membership;
 use malla_queue::{Clock as _, Error, SystemClock};
 use malla_store::Opened;
 use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::analyzing::Analyzing;
 use crate::config::{Config, masked_url};
 use crate::data_dir::{DataDir, ServerFile};
 use crate::fetching::Fetching;
+use crate::leading::Leading;
+use crate::member::{self, Joined, Part, Pulse};
 use crate::notifying::Notifying;
 use crate::roles::{Crew, Role, Rooms};
+use crate::router::router;
 use crate::serve::Server;
 use crate::signals::{Asked, Signals};
+use crate::supervise::Supervisor;
 use crate::wikis::WikiRoom;
-use crate::{first_run, serve, telemetry};
+use crate::{first_run, serve, telemetry, tending};
 
 /// Between two tries to reach the store.
 const STORE_AGAIN: Duration = Duration::from_secs(2);
 
+/// A medic ends when its processes have; this is for those that have to be killed.
+const MEDIC_MORE: Duration = Duration::from_secs(5);
+/// Beside the grace of the one before in a slot.
+const SLOT_WAIT: Duration = Duration::from_secs(5);
+
 /// Runs until a signal. The data directory is free again when this returns.
-pub(crate) async fn run(config: Config) -> Result<()> {
-    let mut signals = Signals::listen().context("cannot listen for signals")?;
+pub(crate) async fn run(config: Config, part: Part) -> Result<()> {
+    let config = Arc::new(config);
+    let signals = match part {
+        Part::Child { .. } => Signals::listen_to_medic(),
+        Part::Alone | Part::Medic(_) => Signals::listen(),
+    };
+    let mut signals = signals.context("cannot listen for signals")?;
     let clock = Arc::new(SystemClock::default());
     let metrics = telemetry::metrics(clock.now())?;
-    let data = DataDir::take(&config.data)?;
-    let store = tokio::select! {
-        store = open_store(&config, clock.clone()) => store?,
+    let data = tokio::select! {
+        data = take(&config, &part) => Arc::new(data?),
         asked = signals.next() => return said_early(asked),
     };
+    let store = tokio::select! {
+        store = open_store(&config, clock.clone()) => Arc::new(store?),
+        asked = signals.next() => return said_early(asked),
+    };
+    let house = House { config, clock, data, store, part };
     let running = tokio::select! {
-        running = start(&config, &clock, metrics, &data, &store) => running,
+        running = house.start(metrics) => running,
         asked = signals.next() => {
-            store.close().await;
+            house.store.close().await;
             return said_early(asked);
         }
     };
     let mut running = match running {
         Ok(running) => running,
         Err(error) => {
-            store.close().await;
+            house.store.close().await;
             return Err(error);
         }
     };
     let trouble = tokio::select! {
         asked = signals.next() => {
-            tracing::info!("{}: coming to an end within {:?}", asked.name(), config.shutdown_grace());
+            tracing::info!("{}: coming to an end within {:?}", asked.name(), house.config.shutdown_grace());
             None
         }
         error = running.failed() => {
@@ -60,9 +81,9 @@ pub(crate) async fn run(config: Config) -> Result<()> {
         }
     };
     tokio::select! {
-        () = stop(&config, running, &store, &data) => {}
+        () = house.stop(running) => {}
         asked = signals.next() => {
-            data.remove_server();
+            house.data.remove_server();
             tracing::warn!("{}: ending at once", asked.name());
             std::process::exit(asked.exit_code());
         }
@@ -70,9 +91,25 @@ pub(crate) async fn run(config: Config) -> Result<()> {
     trouble.map_or(Ok(()), Err)
 }
 
+async fn take(config: &Config, part: &Part) -> Result<DataDir> {
+    match part {
+        Part::Child { slot, .. } => DataDir::take_slot(&config.data, slot, config.shutdown_grace() + SLOT_WAIT).await,
+        Part::Alone | Part::Medic(_) => DataDir::take(&config.data),
+    }
+}
+
 fn said_early(asked: Asked) -> Result<()> {
     tracing::info!("{} during the start: nothing to finish", asked.name());
     Ok(())
+}
+
+/// What this process stands on.
+struct House {
+    config: Arc<Config>,
+    clock: Arc<SystemClock>,
+    data: Arc<DataDir>,
+    store: Arc<Opened>,
+    part: Part,
 }
 
 /// The parts that run.
@@ -80,16 +117,21 @@ struct Running {
     crew: Crew,
     server: Option<Server>,
     notifying: Arc<Notifying>,
+    joined: Joined,
 }
 
 impl Running {
     async fn failed(&mut self) -> anyhow::Error {
-        match &mut self.server {
-            Some(server) => tokio::select! {
-                error = self.crew.failed() => error,
-                error = server.failed() => error,
-            },
-            None => self.crew.failed().await,
+        let server = async {
+            match &mut self.server {
+                Some(server) => server.failed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            error = self.crew.failed() => error,
+            error = server => error,
+            error = self.joined.failed() => error,
         }
     }
 }
@@ -118,130 +160,124 @@ async fn open_store(config: &Config, clock: Arc<SystemClock>) -> Result<Opened> 
     }
 }
 
-async fn start(
-    config: &Config,
-    clock: &Arc<SystemClock>,
-    metrics: PrometheusHandle,
-    data: &DataDir,
-    store: &Opened,
-) -> Result<Running> {
-    let say = |line: &str| telemetry::say(&config.log, clock.now(), line);
-    let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
-    let notifying = Arc::new(Notifying::new(config, store, clock)?);
-    let fetching = Arc::new(Fetching::new(config, store, clock)?);
-    let analyzing = Analyzing::new(config, store);
-    let wiki = WikiRoom::new(config, store)?;
-    let rooms = (&notifying, &fetching, &wiki, &analyzing);
-    if !config.roles.contains(&Role::Api) {
+impl House {
+    async fn start(&self, metrics: PrometheusHandle) -> Result<Running> {
+        let House { config, clock, store, part, .. } = self;
+        let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
+        let notifying = Arc::new(Notifying::new(config, store, clock)?);
+        let fetching = Arc::new(Fetching::new(config, store, clock, &part.slot_name())?);
+        let analyzing = Analyzing::new(config, store);
+        let wiki = WikiRoom::new(config, store)?;
+        let rooms = (&notifying, &fetching, &wiki, &analyzing);
+        let (server, address) = match config.roles.contains(&Role::Api) {
+            true => self.serve(metrics, rooms, &crew).await.map(|(server, at)| (Some(server), Some(at)))?,
+            false => (None, None),
+        };
         crew.start(config, &store.queue, clock, rooms)?;
-        say(&format!("malla is up: {}", role_names(config)));
-        return Ok(Running { crew, server: None, notifying });
+        member::bury_the_last(&self.data, &*store.cluster).await;
+        let joined = self.join(&mut crew, address)?;
+        Ok(Running { crew, server, notifying, joined })
     }
-    let bound = serve::bind(config)?;
-    let url = serve::url(config, bound.address);
-    let passwords = Passwords::new()?;
-    let password = first_run::prepare(&store.access, &passwords, data).await?;
-    let router = router(config, clock, metrics, store, rooms, passwords, &crew);
-    let server = serve::start(bound, config, router).await?;
-    let ca = match config.tls() {
-        Some(tls) => Some(tls.ca.canonicalize().with_context(|| format!("cannot find {}", tls.ca.display()))?),
-        None => None,
-    };
-    data.write_server(&ServerFile { url: url.clone(), pid: std::process::id(), ca })?;
-    crew.start(config, &store.queue, clock, rooms)?;
-    if let Some(password) = password {
-        say(&format!("first start: log in to the console as admin with the password {password}"));
+
+    async fn serve(&self, metrics: PrometheusHandle, rooms: Rooms<'_>, crew: &Crew) -> Result<(Server, SocketAddr)> {
+        let House { config, clock, store, data, part } = self;
+        let bound = match part {
+            Part::Child { .. } => serve::bind_shared(config)?,
+            Part::Alone | Part::Medic(_) => serve::bind(config)?,
+        };
+        let address = bound.address;
+        let passwords = Passwords::new()?;
+        let password = prepare(config, store, &passwords, data).await?;
+        let router = router(config, clock, metrics, store, rooms, passwords, crew);
+        let server = serve::start(bound, config, router).await?;
+        let url = serve::url(config, address);
+        data.write_server(&ServerFile { url, pid: std::process::id(), ca: serve::ca(config)? })?;
+        if let Some(password) = password {
+            self.say(&format!("first start: log in to the console as admin with the password {password}"));
+        }
+        Ok((server, address))
     }
-    say(&format!("malla is up: {url} (data in {})", data.path().display()));
-    Ok(Running { crew, server: Some(server), notifying })
+
+    /// Last: whoever is a member answers and works.
+    fn join(&self, crew: &mut Crew, address: Option<SocketAddr>) -> Result<Joined> {
+        let House { config, clock, store, data, part } = self;
+        let me = member::about(config, part, address.map(|address| serve::url_for_others(config, address)));
+        let membership = Membership::new(store.cluster.clone(), clock.clone(), me, config.cluster.heartbeat());
+        let (shown, member) = watch::channel(None);
+        crew.add(|stop| member::remember(data.clone(), member.clone(), stop));
+        if config.roles.contains(&Role::Api) {
+            crew.add(|stop| tending::count(store.cluster.clone(), clock.clone(), member.clone(), stop));
+        }
+        if config.roles.contains(&Role::Medic) {
+            let leading = Leading::new(config, store, clock, membership.steady())?;
+            crew.add(|stop| leading.run(member.clone(), stop));
+        }
+        let place = format!("(data in {})", data.path().display());
+        match (part, address) {
+            (Part::Medic(launcher), _) => {
+                let supervisor = Supervisor::new(config, launcher, data, store, clock, membership.steady())?;
+                let url = supervisor.url().to_owned();
+                crew.add(|stop| supervisor.run(member, stop));
+                self.say(&format!("malla is up: a medic; an api of this machine answers at {url} {place}"));
+            }
+            (_, Some(address)) => self.say(&format!("malla is up: {} {place}", serve::url(config, address))),
+            (_, None) => self.say(&format!("malla is up: {}", role_names(config))),
+        }
+        Ok(Joined::start(membership, shown, Pulse::new(crew.hand())))
+    }
+
+    /// A line for whoever started this process.
+    fn say(&self, line: &str) {
+        telemetry::say(&self.config.log, self.clock.now(), line);
+    }
+
+    /// Workers first, while the server still answers (and says that it is not ready); then the server; then the store. A member
+    /// leaves when it does nothing any more. A medic leaves at once, so that others take over while its processes end.
+    async fn stop(&self, mut running: Running) {
+        let House { config, store, data, part, .. } = self;
+        let grace = config.shutdown_grace();
+        let mut end = Instant::now() + grace;
+        running.crew.begin_to_stop();
+        if let Part::Medic(_) = part {
+            running.joined.begin_to_leave();
+            end += grace + MEDIC_MORE;
+        }
+        if !running.crew.stopped(end - grace * 3 / 10).await {
+            tracing::warn!(
+                "not everything in hand could be given back: it returns to its lanes when its leases run out"
+            );
+        }
+        data.remove_server();
+        if let Some(server) = running.server {
+            server.stop(grace * 2 / 10).await;
+        }
+        let last_moment = end - grace / 20;
+        running.joined.leave(last_moment).await;
+        // Whoever counted has ended: these are the last figures.
+        if !matches!(tokio::time::timeout_at(last_moment, running.notifying.record()).await, Ok(Ok(()))) {
+            tracing::warn!("the last seconds are missing in the statistics");
+        }
+        if tokio::time::timeout_at(last_moment, store.close()).await.is_err() {
+            tracing::warn!("the store did not close in time; nothing acknowledged is lost");
+        }
+        tracing::info!("ended");
+    }
 }
 
-fn router(
-    config: &Config,
-    clock: &Arc<SystemClock>,
-    metrics: PrometheusHandle,
-    store: &Opened,
-    (notifying, fetching, wiki, analyzing): Rooms<'_>,
-    passwords: Passwords,
-    crew: &Crew,
-) -> Router {
-    let secure_cookies = config.tls().is_some() || config.console.behind_https;
-    let settings = malla_api::Settings {
-        body_bytes_max: config.http.body_bytes_max,
-        request_timeout: Duration::from_secs(config.http.request_timeout_s),
-        anonymous_role: config.anonymous_role(),
-        metrics_public: config.metrics_public,
-        secure_cookies,
-        idempotency_keep: Duration::from_secs(config.http.idempotency_keep_h * 3_600),
-        limits: config.limits(),
-    };
-    let stopping = crew.stopping();
-    let api = malla_api::router(malla_api::Services {
-        queue: store.queue.clone(),
-        access: store.access.clone(),
-        notify: notifying.notify.clone(),
-        statistics: notifying.statistics.clone(),
-        alerts: notifying.alerts.clone(),
-        intake: notifying.intake.clone(),
-        fetch: fetching.fetch.clone(),
-        dispatcher: fetching.dispatcher.clone(),
-        fetching: fetching.for_api(),
-        analyze: analyzing.analyze.clone(),
-        analyzing: analyzing.for_api(),
-        wikis: wiki.wikis.clone(),
-        asking: wiki.asking.clone(),
-        clock: clock.clone(),
-        passwords: passwords.clone(),
-        metrics: Arc::new(move || metrics.render()),
-        ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(()) }),
-        settings: settings.clone(),
-    });
-    let console = malla_console::router(malla_console::Services {
-        queue: store.queue.clone(),
-        access: store.access.clone(),
-        notify: notifying.notify.clone(),
-        statistics: notifying.statistics.clone(),
-        alerts: notifying.alerts.clone(),
-        intake: notifying.intake.clone(),
-        fetch: fetching.fetch.clone(),
-        fetching: fetching.for_console(),
-        analyze: analyzing.analyze.clone(),
-        wikis: wiki.wikis.clone(),
-        asking: wiki.asking.clone(),
-        visits_per_day: wiki.visits_per_day(),
-        clock: clock.clone(),
-        passwords,
-        settings: malla_console::Settings {
-            secure_cookies,
-            session_lasts: Duration::from_secs(config.console.session_h * 3_600),
-            anonymous_role: config.anonymous_role(),
-            version: env!("CARGO_PKG_VERSION"),
-        },
-    });
-    malla_api::layers(api.merge(console), &settings)
-}
-
-/// Workers first, while the server still answers (and says that it is not ready); then the server; then the store.
-async fn stop(config: &Config, running: Running, store: &Opened, data: &DataDir) {
-    let grace = config.shutdown_grace();
-    let end = Instant::now() + grace;
-    running.crew.begin_to_stop();
-    if !running.crew.stopped(end - grace * 3 / 10).await {
-        tracing::warn!("not everything in hand could be given back: it returns to its lanes when its leases run out");
+/// What the first start needs. The store may go away again right after it was opened.
+async fn prepare(config: &Config, store: &Opened, passwords: &Passwords, data: &DataDir) -> Result<Option<String>> {
+    let deadline = Instant::now() + config.store_wait();
+    let _turn = data.first_run_turn().await?;
+    loop {
+        let prepared = first_run::prepare(&store.access, passwords, data).await;
+        match prepared.as_ref().map_err(|error| error.downcast_ref()) {
+            Err(Some(Error::Unavailable(why))) if Instant::now() + STORE_AGAIN < deadline => {
+                tracing::warn!("the store has gone away ({why}): trying again");
+                tokio::time::sleep(STORE_AGAIN).await;
+            }
+            _ => return prepared,
+        }
     }
-    data.remove_server();
-    if let Some(server) = running.server {
-        server.stop(grace * 2 / 10).await;
-    }
-    let last_moment = end - grace / 20;
-    // Whoever counted has ended: these are the last figures.
-    if !matches!(tokio::time::timeout_at(last_moment, running.notifying.record()).await, Ok(Ok(()))) {
-        tracing::warn!("the last seconds are missing in the statistics");
-    }
-    if tokio::time::timeout_at(last_moment, store.close()).await.is_err() {
-        tracing::warn!("the store did not close in time; nothing acknowledged is lost");
-    }
-    tracing::info!("ended");
 }
 
 fn role_names(config: &Config) -> String {

@@ -15,11 +15,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fetch", &["queue", "reach"]),
     ("wiki", &["queue", "reach"]),
     ("analyze", &["queue"]),
-    ("store", &["queue", "access", "notify", "fetch", "wiki", "analyze"]),
+    ("cluster", &["queue"]),
+    ("store", &["queue", "access", "notify", "fetch", "wiki", "analyze", "cluster"]),
     ("protocol", &[]),
     ("client", &["protocol"]),
-    ("api", &["queue", "access", "notify", "fetch", "wiki", "analyze", "protocol"]),
-    ("console", &["queue", "access", "notify", "fetch", "wiki", "analyze", "protocol"]),
+    ("api", &["queue", "access", "notify", "fetch", "wiki", "analyze", "cluster", "protocol"]),
+    ("console", &["queue", "access", "notify", "fetch", "wiki", "analyze", "cluster", "protocol"]),
 ];
 
 /// Crates from elsewhere that have one home.

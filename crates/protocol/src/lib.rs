@@ -4,6 +4,7 @@
 
 mod access;
 mod analyze;
+mod cluster;
 mod fetch;
 mod lane;
 mod notify;
@@ -20,6 +21,10 @@ pub use access::{
 pub use analyze::{
     Analysis, AnalysisState, AnswerFormat, AnswerQuery, BadLine, BatchCounts, City, Complete, FarStation, GrownStation,
     NewAnalysis, Rain, RainyDay, TakenBatch, Year,
+};
+pub use cluster::{
+    ClusterView, LeaderView, LoadView, MemberState, MemberView, NewestQuery, RestartView, RestartWhy, RoleView,
+    RollingView, TermView,
 };
 pub use fetch::{
     BlockView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery,

@@ -45,6 +45,10 @@ pub enum Error {
     )]
     ShownOnce,
 
+    /// A duty of the leader's was done by one that leads no more. Nothing changed.
+    #[error("another member leads now")]
+    Deposed,
+
     /// The store cannot be reached or cannot write. Nothing changed, or it is not known whether it did.
     #[error("the store is not available: {0}")]
     Unavailable(String),

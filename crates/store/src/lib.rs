@@ -9,6 +9,7 @@ mod analyze_rows;
 mod arrivals;
 mod causes;
 mod checks;
+mod cluster_rows;
 mod codes;
 mod counting;
 mod crashing;
@@ -34,6 +35,7 @@ mod taken;
 mod verifying;
 mod wiki_ask;
 mod wiki_change;
+mod wiki_figures;
 mod wiki_revisions;
 mod wiki_rows;
 
@@ -42,6 +44,7 @@ use std::sync::Arc;
 
 use malla_access::Access;
 use malla_analyze::Analyze;
+use malla_cluster::{Cluster, Term};
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
@@ -57,6 +60,7 @@ pub struct Opened {
     pub fetch: Arc<dyn Fetch>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
+    pub cluster: Arc<dyn Cluster>,
     /// `sqlite` or `postgres`.
     pub backend: &'static str,
     which: Which,
@@ -75,42 +79,59 @@ impl Opened {
             Which::Postgres(store) => store.close(),
         }
     }
+
+    /// The same store, for the duties of the leader of this term: whatever is written through it is refused with
+    /// [`Error::Deposed`] once another term began, checked in the transaction that writes.
+    pub fn under(&self, term: Term) -> Opened {
+        match &self.which {
+            Which::Sqlite(store) => {
+                let store = store.under(term);
+                opened(store.clone(), self.backend, Which::Sqlite(store))
+            }
+            Which::Postgres(store) => {
+                let store = store.under(term);
+                opened(store.clone(), self.backend, Which::Postgres(store))
+            }
+        }
+    }
 }
 
 /// Opens the store that `url` names (`sqlite:PATH`, `postgres://…`), making or migrating it if need be.
+///
+/// Nodes of the version before keep working on a store that was migrated while they had it open, so that a cluster can be
+/// updated node by node: a migration only adds (tables, columns that may be empty, indexes, functions with new names or the
+/// same arguments). What it makes superfluous is removed by the next version: expand first, contract a version later. A node
+/// that is started on a store of a newer version refuses.
 pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<Opened> {
     if let Some(path) = url.strip_prefix("sqlite:") {
         let store = sqlite::Sqlite::open(Path::new(path), clock, limits).await?;
-        return Ok(Opened {
-            queue: store.clone(),
-            access: store.clone(),
-            notify: store.clone(),
-            statistics: store.clone(),
-            alerts: store.clone(),
-            fetch: store.clone(),
-            analyze: store.clone(),
-            wikis: store.clone(),
-            backend: "sqlite",
-            which: Which::Sqlite(store),
-        });
+        return Ok(opened(store.clone(), "sqlite", Which::Sqlite(store)));
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         let store = postgres::Postgres::open(url, clock.clone(), limits).await?;
         tokio::spawn(postgres::Postgres::keep_time(store.pool(), clock));
-        return Ok(Opened {
-            queue: store.clone(),
-            access: store.clone(),
-            notify: store.clone(),
-            statistics: store.clone(),
-            alerts: store.clone(),
-            fetch: store.clone(),
-            analyze: store.clone(),
-            wikis: store.clone(),
-            backend: "postgres",
-            which: Which::Postgres(store),
-        });
+        return Ok(opened(store.clone(), "postgres", Which::Postgres(store)));
     }
     Err(Error::Invalid(format!("\"{}\" is not a store: use sqlite:PATH or postgres://…", without_password(url))))
+}
+
+fn opened<S>(store: Arc<S>, backend: &'static str, which: Which) -> Opened
+where
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze + Wikis + Cluster,
+{
+    Opened {
+        queue: store.clone(),
+        access: store.clone(),
+        notify: store.clone(),
+        statistics: store.clone(),
+        alerts: store.clone(),
+        fetch: store.clone(),
+        analyze: store.clone(),
+        wikis: store.clone(),
+        cluster: store,
+        backend,
+        which,
+    }
 }
 
 /// The URL as it may stand in a log.

@@ -1,7 +1,7 @@
 //! The questions of `verify`: each finds what should not be, in words.
 
 /// `{now}` stands for the time.
-pub(crate) const QUESTIONS: [&str; 30] = [
+pub(crate) const QUESTIONS: [&str; 33] = [
     include_str!("../sql/both/verify/tally.sql"),
     include_str!("../sql/both/verify/tally_total.sql"),
     include_str!("../sql/both/verify/lane_tally.sql"),
@@ -27,6 +27,9 @@ pub(crate) const QUESTIONS: [&str; 30] = [
     include_str!("../sql/both/verify/analysis_reduce_once.sql"),
     include_str!("../sql/both/verify/wiki_counts.sql"),
     include_str!("../sql/both/verify/wiki_page_counts.sql"),
+    include_str!("../sql/both/verify/wiki_editor.sql"),
+    include_str!("../sql/both/verify/wiki_month.sql"),
+    include_str!("../sql/both/verify/wiki_tally.sql"),
     include_str!("../sql/both/verify/wiki_revision.sql"),
     include_str!("../sql/both/verify/wiki_stray.sql"),
     include_str!("../sql/both/verify/wiki_text.sql"),

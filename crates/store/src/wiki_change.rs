@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use malla_queue::{Error, Result, TaskId};
 use malla_wiki::{EXTRACT, PageChange, Revision, Settled};
 
+use crate::analyze_rows::int;
 use crate::fetch_rows::plain;
+use crate::wiki_figures::Figures;
+use crate::wiki_revisions::flags;
 
 /// Bytes of a title, a user's name or a tag: each must fit into an index. (MediaWiki allows 255.)
 const NAME_BYTES_MAX: usize = 1_000;
@@ -50,7 +53,20 @@ pub(crate) struct Kept {
     pub(crate) page: i64,
     pub(crate) at: i64,
     pub(crate) extracted_at: i64,
+    pub(crate) size: i64,
+    pub(crate) flags: i16,
+    pub(crate) sha1: Option<String>,
     pub(crate) editor: Option<(i64, String)>,
+}
+
+impl Kept {
+    /// Whether a revision of this page says something else of what a history is counted by.
+    fn differs(&self, page: i64, revision: &Revision) -> bool {
+        let text = |text: &Option<String>| text.as_deref().map(|text| plain(text).into_owned());
+        (self.page, self.at, self.size, self.flags) != (page, revision.at.0, int(revision.size), flags(revision))
+            || self.sha1 != text(&revision.sha1)
+            || self.editor.as_ref().map(|(_, name)| name) != text(&revision.user).as_ref()
+    }
 }
 
 /// What changes do beside what they write.
@@ -62,6 +78,11 @@ pub(crate) struct Effects {
     pub(crate) wikis: BTreeMap<i64, (i64, i64)>,
     /// Users who lost a revision: their names may be erased.
     pub(crate) left: BTreeSet<i64>,
+    /// Time and number of the first revision that is another, by the page's number in the store; not of pages that are new. What
+    /// was counted of a history up to there or beyond is to be forgotten.
+    pub(crate) altered: BTreeMap<i64, (i64, i64)>,
+    /// Filled in when the numbers of all names are known.
+    pub(crate) figures: Figures,
 }
 
 /// A page to be changed, by its number in the store.
@@ -89,6 +110,9 @@ impl Effects {
             let (wiki, page) = (changes[*number].wiki.0, places[*number].id);
             effects.add(wiki, page, revision, kept.get(&(wiki, revision.revid.0)));
         }
+        for place in places.iter().filter(|place| place.new) {
+            effects.altered.remove(&place.id);
+        }
         effects
     }
 
@@ -96,8 +120,13 @@ impl Effects {
         let Some(kept) = kept else {
             self.wikis.entry(wiki).or_default().1 += 1;
             *self.pages.entry(page).or_default() += 1;
+            self.alter(page, (revision.at.0, revision.revid.0));
             return;
         };
+        if kept.differs(page, revision) {
+            self.alter(kept.page, (kept.at, revision.revid.0));
+            self.alter(page, (revision.at.0, revision.revid.0));
+        }
         if kept.page != page {
             *self.pages.entry(kept.page).or_default() -= 1;
             *self.pages.entry(page).or_default() += 1;
@@ -107,6 +136,11 @@ impl Effects {
         {
             self.left.insert(*id);
         }
+    }
+
+    fn alter(&mut self, page: i64, at: (i64, i64)) {
+        let first = self.altered.entry(page).or_insert(at);
+        *first = at.min(*first);
     }
 
     /// Pages and revisions that were not kept before.
@@ -178,8 +212,9 @@ mod tests {
         }
     }
 
-    fn kept(page: i64, editor: Option<(i64, &str)>) -> Kept {
-        Kept { page, at: 1, extracted_at: 1, editor: editor.map(|(id, name)| (id, name.to_owned())) }
+    fn kept(page: i64, at: i64, editor: Option<(i64, &str)>) -> Kept {
+        let editor = editor.map(|(id, name)| (id, name.to_owned()));
+        Kept { page, at, extracted_at: 1, size: 0, flags: 0, sha1: None, editor }
     }
 
     #[test]
@@ -188,13 +223,58 @@ mod tests {
             vec![revision(1, Some("ana")), revision(2, Some("ana")), revision(3, None), revision(4, Some("a\0"))];
         let changes = [change(7, revisions)];
         let kept = HashMap::from([
-            ((1, 2), kept(20, Some((5, "ana")))),
-            ((1, 3), kept(10, Some((6, "ben")))),
-            ((1, 4), kept(10, Some((8, "a\u{fffd}")))),
+            ((1, 2), kept(20, 9, Some((5, "ana")))),
+            ((1, 3), kept(10, 3, Some((6, "ben")))),
+            ((1, 4), kept(10, 4, Some((8, "a\u{fffd}")))),
         ]);
         let effects = Effects::of(&changes, &[Place { id: 10, new: true }], &incoming(&changes), &kept);
         assert_eq!(effects.pages, BTreeMap::from([(10, 2), (20, -1)]));
         assert_eq!((effects.wikis, effects.left), (BTreeMap::from([(1, (1, 1))]), BTreeSet::from([6])));
+        assert_eq!(effects.altered, BTreeMap::from([(20, (9, 2))]), "page 10 is new");
+    }
+
+    #[test]
+    fn a_history_is_altered_from_the_first_revision_on_that_is_new_or_says_something_else() {
+        let at_7 = |revisions: Vec<Revision>| {
+            let changes = [change(7, revisions)];
+            let kept = HashMap::from([((1, 4), kept(10, 4, Some((5, "ana")))), ((1, 5), kept(10, 5, None))]);
+            let effects = Effects::of(&changes, &[Place { id: 10, new: false }], &incoming(&changes), &kept);
+            effects.altered.get(&10).copied()
+        };
+        let same = || vec![revision(4, Some("ana")), revision(5, None)];
+        assert_eq!(at_7(same()), None);
+        assert_eq!(at_7([same(), vec![revision(9, None), revision(6, None)]].concat()), Some((6, 6)));
+        assert_eq!(at_7(vec![revision(4, None), revision(6, None)]), Some((4, 4)));
+        for alter in [
+            (|one| one.minor = true) as fn(&mut Revision),
+            |one| one.anon = true,
+            |one| one.size = 1,
+            |one| one.sha1 = Some("1".into()),
+            |one| one.user = Some("ben".into()),
+            |one| one.at = UnixMs(8),
+        ] {
+            let mut revisions = same();
+            alter(&mut revisions[1]);
+            assert_eq!(at_7(revisions), Some((5, 5)));
+        }
+        let mut earlier = same();
+        earlier[1].at = UnixMs(2);
+        assert_eq!(at_7(earlier), Some((2, 5)));
+    }
+
+    #[test]
+    fn figures_tell_what_is_more_and_what_is_fewer() {
+        let minor = |revid| Revision { minor: true, ..revision(revid, Some("ana")) };
+        let changes = [change(7, vec![minor(1), minor(2), revision(3, None), revision(4, Some("ana"))])];
+        let kept = HashMap::from([
+            ((1, 2), kept(20, 2, Some((5, "ana")))),
+            ((1, 3), kept(10, 3, Some((6, "ben")))),
+            ((1, 4), kept(20, 4, Some((5, "ana")))),
+        ]);
+        let (january, ana) = (1970 * 12, Some(5));
+        let figures = Figures::of(&changes, &incoming(&changes), &[ana, ana, None, ana], &kept);
+        assert_eq!(figures.months, BTreeMap::from([((1, january), [1, 2, 0])]));
+        assert_eq!(figures.editors, BTreeMap::from([((1, 5), 1), ((1, 6), -1)]));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use malla_wiki::{Known, Mark, PageId, RevId, Revision, TextHash, TextPlace};
 use crate::analyze_rows::count;
 use crate::fetch_rows::from_json;
 
-const MINOR: i16 = 1;
-const ANON: i16 = 2;
+pub(crate) const MINOR: i16 = 1;
+pub(crate) const ANON: i16 = 2;
 const TEXT_HIDDEN: i16 = 4;
 
 pub(crate) fn flags(revision: &Revision) -> i16 {

@@ -1,12 +1,17 @@
 //! What a history says in numbers: who edits an article, how often, how much, and when; and the same of a whole wiki.
 
 mod article;
+mod counts;
 mod csv;
+mod packing;
+mod series;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod wiki;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use malla_queue::UnixMs;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +20,7 @@ use crate::revision::RevId;
 use crate::site::WikiId;
 
 pub use article::of_page;
+pub use counts::{KeptTally, MonthEdits, WikiCounts};
 pub use wiki::of_wiki;
 
 /// Names in a list of the first.
@@ -144,7 +150,7 @@ pub struct NameCount {
     pub share: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArticleCount {
     pub pageid: PageId,
     pub title: String,
@@ -152,7 +158,7 @@ pub struct ArticleCount {
 }
 
 /// Counts of the edits of one month.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct MonthCounts {
     edits: u64,
     minor: u64,
@@ -161,7 +167,13 @@ struct MonthCounts {
 }
 
 /// A month as the number of months since the year 0.
-type Month = i64;
+pub type Month = i64;
+
+/// The month of a moment, in UTC.
+pub fn month_of(at: UnixMs) -> Month {
+    let date = timestamp(at).to_zoned(TimeZone::UTC);
+    i64::from(date.year()) * 12 + i64::from(date.month()) - 1
+}
 
 /// All months from the first to the last, and the same by years.
 fn periods(counts: &std::collections::BTreeMap<Month, MonthCounts>) -> (Vec<Period>, Vec<Period>) {

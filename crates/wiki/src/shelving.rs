@@ -229,7 +229,7 @@ async fn erase(wikis: &dyn Wikis, wiki: WikiId, pageid: PageId, gone: &[TextHash
 }
 
 /// Runs something long where it may block.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| Err(Error::Internal(format!("the work came to no end: {error}"))))
 }

@@ -9,6 +9,7 @@ use malla_queue::{Act, Ending, Error, GroupId, LeaseToken, Result, Scope, TaskId
 use serde::{Deserialize, Serialize};
 
 use crate::extraction::{Counts, Extraction, ExtractionId, ExtractionState, NewExtraction};
+use crate::metrics::{KeptTally, WikiCounts};
 use crate::page::{Mark, Page, PageFacts, PageId};
 use crate::pipeline::Plan;
 use crate::revision::{Known, RevId, Revision};
@@ -206,6 +207,14 @@ pub trait Wikis: Send + Sync + 'static {
     async fn imports(&self, scope: &Scope, below: Option<ImportId>, limit: usize) -> Result<Vec<Import>>;
     /// Takes a batch in. When this returns, it survives a crash.
     async fn take_batch(&self, imported: Imported) -> Result<Committed>;
+
+    /// How far a page's history was counted, with the page of the same moment; `None` if the page is not kept. Whatever
+    /// changes a revision at or before the mark, or brings or takes one there, makes the store forget it in the same transaction.
+    async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>>;
+    /// Keeps how far a history was counted, from the page of this version. If the page has changed since, nothing is written.
+    async fn keep_tally(&self, wiki: WikiId, pageid: PageId, version: u64, tally: KeptTally) -> Result<()>;
+    /// What is counted of a wiki, with so many names and pages of the first. [`Error::NotFound`] if there is no such wiki.
+    async fn wiki_counts(&self, wiki: WikiId, top: usize) -> Result<WikiCounts>;
 
     /// Answers a plan from what this scope sees.
     async fn ask(&self, scope: &Scope, plan: &Plan, limits: Limits) -> Result<Vec<Row>>;

@@ -1,5 +1,6 @@
 //! For whoever keeps an eye on the process: is it alive, is it ready, what has it counted.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use axum::Json;
@@ -9,13 +10,30 @@ use axum::http::{HeaderMap, Method};
 use axum::response::IntoResponse;
 use malla_access::Permission;
 use malla_protocol::{Code, Health};
+use malla_queue::UnixMs;
 
 use crate::App;
 use crate::auth::{identify, permit};
 use crate::problem::Refusal;
+use crate::view;
 
 /// How long the store may take to say that it is there.
-const PING_TIME_MAX: Duration = Duration::from_secs(5);
+const PING_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Since when the store is away, as far as anybody asked.
+#[derive(Debug, Default)]
+pub(crate) struct Absence(Mutex<Option<UnixMs>>);
+
+impl Absence {
+    fn over(&self) {
+        *self.0.lock().expect("nobody panics while holding it") = None;
+    }
+
+    /// When it began; now, if it was there until now.
+    fn since(&self, now: UnixMs) -> UnixMs {
+        *self.0.lock().expect("nobody panics while holding it").get_or_insert(now)
+    }
+}
 
 /// Whether the process lives.
 #[utoipa::path(get, path = "/livez", tag = "house", operation_id = "livez", responses((status = 200, body = Health)))]
@@ -24,15 +42,29 @@ pub(super) async fn livez() -> Json<Health> {
 }
 
 /// Whether it takes work: started, not stopping, and the store can write.
+///
+/// Answers within two seconds. If the store is away, it says which one and since when.
 #[utoipa::path(get, path = "/readyz", tag = "house", operation_id = "readyz",
     responses((status = 200, body = Health)))]
 pub(super) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Refusal> {
     (app.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
-    match tokio::time::timeout(PING_TIME_MAX, app.queue.ping()).await {
-        Ok(answer) => answer?,
-        Err(_) => return Err(Refusal::new(Code::Unavailable, "not ready: the store does not answer in time")),
+    let Err(why) = in_time(app.queue.ping()).await else {
+        app.absence().over();
+        return Ok(Json(Health { status: "ok".into() }));
+    };
+    // Anybody may ask here: names and addresses stay in the log.
+    tracing::warn!(why, "not ready: the store is away");
+    let (backend, since) = (app.backend, view::time(app.absence().since(app.clock.now())));
+    let detail = format!("not ready: the store ({backend}) is away since {since}, and the server's log says why");
+    Err(Refusal::new(Code::Unavailable, detail))
+}
+
+/// What the store says, or that it says nothing.
+async fn in_time(ping: impl Future<Output = malla_queue::Result<()>>) -> Result<(), String> {
+    match tokio::time::timeout(PING_TIME_MAX, ping).await {
+        Ok(answer) => answer.map_err(|error| error.to_string()),
+        Err(_) => Err(format!("it did not answer within {PING_TIME_MAX:?}")),
     }
-    Ok(Json(Health { status: "ok".into() }))
 }
 
 /// What has been counted, as Prometheus text. It may be set up to need a token.
@@ -43,4 +75,24 @@ pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Resul
         permit(&identify(&app, &headers, &Method::GET).await?, Permission::See)?;
     }
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], (app.metrics)()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_says_nothing_is_not_waited_for() {
+        let began = tokio::time::Instant::now();
+        let why = in_time(std::future::pending()).await.expect_err("no answer");
+        assert_eq!((began.elapsed(), why.as_str()), (PING_TIME_MAX, "it did not answer within 2s"));
+    }
+
+    #[test]
+    fn an_absence_keeps_its_beginning_until_it_is_over() {
+        let absence = Absence::default();
+        assert_eq!((absence.since(UnixMs(1)), absence.since(UnixMs(5))), (UnixMs(1), UnixMs(1)));
+        absence.over();
+        assert_eq!(absence.since(UnixMs(9)), UnixMs(9));
+    }
 }

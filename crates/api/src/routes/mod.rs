@@ -4,9 +4,10 @@
 pub(crate) mod analyze;
 mod audit;
 mod bulk;
+mod cluster;
 mod fetch;
 mod groups;
-mod health;
+pub(crate) mod health;
 mod house;
 mod lanes;
 mod notify;
@@ -51,7 +52,7 @@ pub(crate) fn all() -> OpenApiRouter<App> {
         .layer(from_fn(before_the_answer))
 }
 
-/// Tasks, lanes, people and the server itself.
+/// Tasks, lanes, people, the cluster and the server itself.
 fn house() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(tasks::list, submit::submit))
@@ -77,6 +78,10 @@ fn house() -> OpenApiRouter<App> {
         .routes(routes!(audit::list))
         .routes(routes!(house::me))
         .routes(routes!(house::verify))
+        .routes(routes!(cluster::show))
+        .routes(routes!(cluster::terms))
+        .routes(routes!(cluster::restarts))
+        .routes(routes!(cluster::restart))
         .routes(routes!(health::livez))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

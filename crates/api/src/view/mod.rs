@@ -2,6 +2,7 @@
 
 pub(crate) mod alerts;
 pub(crate) mod analyze;
+pub(crate) mod cluster;
 pub(crate) mod fetch;
 pub(crate) mod notify;
 pub(crate) mod statistics;

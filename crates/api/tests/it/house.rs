@@ -28,6 +28,9 @@ use tower::ServiceExt as _;
 /// 2026-01-31T12:00:00Z
 const NOON: UnixMs = UnixMs(1_769_860_800_000);
 
+/// Members that were not heard of for this long are lost.
+pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(15);
+
 const CONTACT: &str = "ops@example.org";
 
 pub(crate) struct House {
@@ -91,32 +94,61 @@ impl House {
         Self::open(Settings::default(), AnalyzeOptions::default(), "").await
     }
 
+    /// Who calls is known; all else is in a store that is gone.
+    pub(crate) async fn without_rooms() -> Self {
+        let (dir, clock, store) = Self::site().await;
+        let gone = Sqlite::open(&dir.path().join("gone.db"), clock.clone(), Limits::default()).await.unwrap();
+        gone.close().await;
+        Self::built(dir, clock, store, &gone, Settings::default(), AnalyzeOptions::default(), CONTACT).await
+    }
+
     async fn open(settings: Settings, analyzing: AnalyzeOptions, contact: &str) -> Self {
+        let (dir, clock, store) = Self::site().await;
+        let rooms = store.clone();
+        Self::built(dir, clock, store, &rooms, settings, analyzing, contact).await
+    }
+
+    async fn site() -> (tempfile::TempDir, Arc<ManualClock>, Arc<Sqlite>) {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(NOON));
         let store = Sqlite::open(&dir.path().join("malla.db"), clock.clone(), Limits::default()).await.unwrap();
+        (dir, clock, store)
+    }
+
+    async fn built(
+        dir: tempfile::TempDir,
+        clock: Arc<ManualClock>,
+        store: Arc<Sqlite>,
+        rooms: &Arc<Sqlite>,
+        settings: Settings,
+        analyzing: AnalyzeOptions,
+        contact: &str,
+    ) -> Self {
         let ready = Arc::new(AtomicBool::new(true));
         let is_ready = ready.clone();
         let services = Services {
-            queue: store.clone(),
+            queue: rooms.clone(),
             access: store.clone(),
-            notify: store.clone(),
-            statistics: store.clone(),
-            alerts: store.clone(),
-            intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
-            fetch: store.clone(),
-            dispatcher: Dispatcher::new(store.clone(), store.clone(), clock.clone(), DispatcherOptions::default()),
+            notify: rooms.clone(),
+            statistics: rooms.clone(),
+            alerts: rooms.clone(),
+            intake: Arc::new(Intake::new(rooms.clone(), Arc::new(RecentEvents::default()))),
+            fetch: rooms.clone(),
+            dispatcher: Dispatcher::new(rooms.clone(), rooms.clone(), clock.clone(), DispatcherOptions::default()),
             fetching: Fetching::default(),
-            analyze: store.clone(),
+            analyze: rooms.clone(),
             analyzing,
-            wikis: store.clone(),
+            wikis: rooms.clone(),
             asking: Arc::new(Asking {
-                wikis: store.clone(),
+                wikis: rooms.clone(),
                 contact: contact.into(),
                 template: "https://{locale}.wiki.test/".into(),
                 gap_ms: 0,
                 extractions_max: 10_000,
             }),
+            cluster: rooms.clone(),
+            dead_after: DEAD_AFTER,
+            backend: "sqlite",
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(|| "malla_up 1\n".to_owned()),

@@ -5,34 +5,36 @@ use std::collections::BTreeMap;
 
 use malla_access::Access as _;
 use malla_access::{NewUser, Permission, Role};
+use malla_cluster::Cluster as _;
 use serde_json::{Value, json};
 
+use crate::cluster::medic;
 use crate::house::{House, act, encoded};
 use crate::kept::kept;
 
 /// What a request is aimed at: fresh things of one group.
-struct Target {
-    group: String,
-    task: String,
-    lane: String,
-    user: String,
-    token: String,
-    fresh: String,
-    endpoint: String,
+pub(crate) struct Target {
+    pub(crate) group: String,
+    pub(crate) task: String,
+    pub(crate) lane: String,
+    pub(crate) user: String,
+    pub(crate) token: String,
+    pub(crate) fresh: String,
+    pub(crate) endpoint: String,
     /// An endpoint without subscriptions.
-    bare: String,
-    subscription: String,
+    pub(crate) bare: String,
+    pub(crate) subscription: String,
     /// A subscription that is disabled.
-    disabled: String,
-    event: String,
-    notification: String,
-    alert: String,
-    job: String,
-    device: String,
-    analysis: String,
-    wiki: String,
-    import: String,
-    extraction: String,
+    pub(crate) disabled: String,
+    pub(crate) event: String,
+    pub(crate) notification: String,
+    pub(crate) alert: String,
+    pub(crate) job: String,
+    pub(crate) device: String,
+    pub(crate) analysis: String,
+    pub(crate) wiki: String,
+    pub(crate) import: String,
+    pub(crate) extraction: String,
 }
 
 /// Who may call a route.
@@ -45,13 +47,13 @@ enum Needs {
 }
 
 /// How to call a route, and whether what it is aimed at belongs to a group.
-struct Probe {
-    path: &'static str,
-    body: fn(&Target) -> Option<Value>,
+pub(crate) struct Probe {
+    pub(crate) path: &'static str,
+    pub(crate) body: fn(&Target) -> Option<Value>,
     belongs: bool,
 }
 
-fn probes() -> BTreeMap<&'static str, Probe> {
+pub(crate) fn probes() -> BTreeMap<&'static str, Probe> {
     let mut probes = BTreeMap::new();
     let mut add = |route, path, belongs, body: fn(&Target) -> Option<Value>| {
         probes.insert(route, Probe { path, body, belongs });
@@ -92,6 +94,10 @@ fn probes() -> BTreeMap<&'static str, Probe> {
     add("GET /api/v1/audit", "/api/v1/audit", false, nothing);
     add("GET /api/v1/me", "/api/v1/me", false, nothing);
     add("GET /api/v1/verify", "/api/v1/verify", false, nothing);
+    add("GET /api/v1/cluster", "/api/v1/cluster", false, nothing);
+    add("GET /api/v1/cluster/terms", "/api/v1/cluster/terms", false, nothing);
+    add("GET /api/v1/cluster/restarts", "/api/v1/cluster/restarts", false, nothing);
+    add("POST /api/v1/cluster/restart", "/api/v1/cluster/restart", false, nothing);
     add_notify(&mut add);
     add_fetch(&mut add);
     add_analyze(&mut add);
@@ -310,6 +316,7 @@ async fn target(house: &House, group: &str) -> Target {
     let earth = json!({ "title": "Earth", "group": group });
     let place = house.post("/api/v1/extract", "admin", earth).await.ok()["Location"].as_str().unwrap().to_owned();
     let extraction = place.rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
+    supervised_and_at_rest(house).await;
     Target {
         group: group.into(),
         wiki: kept.wiki.to_string(),
@@ -333,6 +340,14 @@ async fn target(house: &House, group: &str) -> Target {
     }
 }
 
+/// So that a rolling restart may begin.
+async fn supervised_and_at_rest(house: &House) {
+    match house.store.rolling().await.unwrap() {
+        Some(rolling) => house.store.end_rolling(rolling.id, None).await.unwrap(),
+        None => drop(medic(house).await),
+    }
+}
+
 fn backlog() -> Value {
     json!({ "kind": "backlog", "older_than_s": 60 })
 }
@@ -341,7 +356,7 @@ fn ana() -> Value {
     json!([{ "kind": "email", "to": "ana@example.org" }])
 }
 
-fn filled(path: &str, target: &Target) -> String {
+pub(crate) fn filled(path: &str, target: &Target) -> String {
     path.replace("{group}", &target.group)
         .replace("{job}", &target.job)
         .replace("{device}", &target.device)

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // in a test it is the assertion
 
 mod analyze;
+mod cluster;
 mod failing;
 mod notify;
 mod routes;

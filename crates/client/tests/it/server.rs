@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) ready: Arc<AtomicBool>,
-    store: Arc<Sqlite>,
+    pub(crate) store: Arc<Sqlite>,
     clock: Arc<SystemClock>,
     _dir: tempfile::TempDir,
 }
@@ -60,6 +60,9 @@ impl Server {
             notify: store.clone(),
             statistics: store.clone(),
             alerts: store.clone(),
+            cluster: store.clone(),
+            dead_after: Duration::from_secs(15),
+            backend: "sqlite",
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(String::new),

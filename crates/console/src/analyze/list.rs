@@ -8,12 +8,11 @@ use maud::{Markup, html};
 use super::{ANALYSES, table};
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, groups, parts};
-
-const ROWS: usize = 50;
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -25,16 +24,12 @@ pub(crate) async fn show(
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let below: Option<StudyId> = params.get("cursor").map(str::parse).transpose()?;
-    let mut studies = console.analyze.studies(&person.principal.scope(), below, ROWS + 1).await?;
-    let more = studies.len() > ROWS;
-    studies.truncate(ROWS);
-    let next = studies.last().filter(|_| more).map(|study| study.id.to_string());
+    let found = console.analyze.studies(&person.principal.scope(), below, ROWS + 1).await?;
+    let found = Listed::of(found, |study| study.id.to_string());
     let page = Page::new(ANALYSES, "Analyses")
         .lead(html! { "Answers over streams of records, each counted exactly once whatever happens on the way." });
-    let rows = rows(console, person, &studies).await?;
-    let pager = parts::pager(ANALYSES, &params.only(&["cursor"]), next, ("Newest", "Older"));
-    // Older pages stay as they are.
-    Ok(if below.is_none() { page.live("analyses", rows).live("pager", pager) } else { page.still(rows).still(pager) })
+    let rows = rows(console, person, &found.items).await?;
+    Ok(found.on(page, params, Order::NewestFirst, "analyses", rows))
 }
 
 async fn rows(console: &Console, person: &Person, studies: &[Study]) -> Result<Markup, Refusal> {

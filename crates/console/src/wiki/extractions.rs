@@ -11,12 +11,11 @@ use super::places::{EXTRACTIONS, WIKI, article_path, extraction_path};
 use super::{pace, state_badge, titled};
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, groups, parts, words};
-
-const ROWS: usize = 50;
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -28,20 +27,13 @@ pub(crate) async fn show(
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let below: Option<ExtractionId> = params.get("cursor").map(str::parse).transpose()?;
-    let mut found = console.wikis.extractions(&person.principal.scope(), below, ROWS + 1).await?;
-    let more = found.len() > ROWS;
-    found.truncate(ROWS);
-    let next = found.last().filter(|_| more).map(|extraction| extraction.id.to_string());
-    let rows = rows(console, &found).await?;
-    let pager = parts::pager(EXTRACTIONS, &params.only(&["cursor"]), next, ("Newest", "Older"));
+    let found = console.wikis.extractions(&person.principal.scope(), below, ROWS + 1).await?;
+    let found = Listed::of(found, |extraction| extraction.id.to_string());
+    let rows = rows(console, &found.items).await?;
     let page = Page::new(EXTRACTIONS, "Extractions").lead(
         html! { "Each walks a page's history from the oldest revision to the newest, and goes on after any crash." },
     );
-    // Older pages stay as they are.
-    Ok(match below {
-        None => page.live("extractions", rows).live("pager", pager),
-        Some(_) => page.still(rows).still(pager),
-    })
+    Ok(found.on(page, params, Order::NewestFirst, "extractions", rows))
 }
 
 async fn rows(console: &Console, found: &[Extraction]) -> Result<Markup, Refusal> {

@@ -9,12 +9,11 @@ use maud::{Markup, html};
 use super::places::{IMPORTS, find_all, wiki_link};
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, groups, parts, words};
-
-const ROWS: usize = 50;
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -26,16 +25,12 @@ pub(crate) async fn show(
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let below: Option<ImportId> = params.get("cursor").map(str::parse).transpose()?;
-    let mut found = console.wikis.imports(&person.principal.scope(), below, ROWS + 1).await?;
-    let more = found.len() > ROWS;
-    found.truncate(ROWS);
-    let next = found.last().filter(|_| more).map(|import| import.id.to_string());
-    let rows = if found.is_empty() { nothing(person) } else { table(console, person, &found).await? };
-    let pager = parts::pager(IMPORTS, &params.only(&["cursor"]), next, ("Newest", "Older"));
-    Ok(Page::new(IMPORTS, "Imports")
-        .lead(html! { "Dumps that are read in from a terminal. One that was interrupted goes on where it was." })
-        .live("imports", rows)
-        .live("pager", pager))
+    let found = console.wikis.imports(&person.principal.scope(), below, ROWS + 1).await?;
+    let found = Listed::of(found, |import| import.id.to_string());
+    let rows = if found.items.is_empty() { nothing(person) } else { table(console, person, &found.items).await? };
+    let page = Page::new(IMPORTS, "Imports")
+        .lead(html! { "Dumps that are read in from a terminal. One that was interrupted goes on where it was." });
+    Ok(found.on(page, params, Order::NewestFirst, "imports", rows))
 }
 
 async fn table(console: &Console, person: &Person, found: &[Import]) -> Result<Markup, Refusal> {

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::overview::scraped;
 use super::places::{ARTICLES, WIKI, find, name, wiki_path};
-use super::{LIMITS, article, articles, tile};
+use super::{article, articles, tile};
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
@@ -28,24 +28,14 @@ pub(crate) async fn show(
     params: Params,
 ) -> Result<Page, Refusal> {
     let found = find(&console, &visitor, &wiki).await?;
-    let figures = measured(&console, &found).await?;
-    page_with(&console, &visitor, &found, &params, figures).await
+    let measured = metrics::of_wiki(console.wikis.as_ref(), &found).await?;
+    page_with(&console, &visitor, &found, &params, article::of_wiki(found.id, &measured)).await
 }
 
 /// The page for somebody who has it open: what is dear to make stays as it was.
 pub(crate) async fn live(console: &Console, person: &Person, wiki: &str, params: &Params) -> Result<Page, Refusal> {
     let wiki = find(console, person, wiki).await?;
     page_with(console, person, &wiki, params, html! {}).await
-}
-
-/// A few at a time. A wiki that is too large to be measured while somebody waits is shown without.
-async fn measured(console: &Console, wiki: &Wiki) -> Result<Markup, Refusal> {
-    let _turn = console.measuring.acquire().await;
-    match metrics::of_wiki(console.wikis.as_ref(), wiki, LIMITS).await {
-        Ok(measured) => Ok(article::of_wiki(wiki.id, &measured)),
-        Err(Error::Invalid(why)) => Ok(html! { p.notice { "Its figures cannot be shown: " (why) "." } }),
-        Err(error) => Err(error.into()),
-    }
 }
 
 async fn page_with(

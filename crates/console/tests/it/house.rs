@@ -22,6 +22,8 @@ pub(crate) const PASSWORD: &str = "correct horse";
 pub(crate) const PENDING_MAX: u64 = 60;
 /// Extractions that may be under way.
 pub(crate) const EXTRACTIONS_MAX: u64 = 60;
+/// Members that were not heard of for this long are lost.
+pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(15);
 const START: UnixMs = UnixMs(1_800_000_000_000);
 
 pub(crate) struct House {
@@ -88,6 +90,8 @@ impl House {
                 extractions_max: EXTRACTIONS_MAX,
             }),
             visits_per_day: 1_000,
+            cluster: store.clone(),
+            dead_after: DEAD_AFTER,
             clock: clock.clone(),
             passwords,
             settings,

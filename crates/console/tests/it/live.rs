@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use tower::ServiceExt as _;
 
 use crate::house::{House, Visitor};
-use crate::{analyze, fetch, wiki};
+use crate::{analyze, cluster, fetch, wiki};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -171,6 +171,19 @@ async fn an_extraction_reaches_its_pages_by_itself() {
         let mut stream = open(&ana, page).await.into_body().into_data_stream();
         until(&mut stream, "event: trouble").await;
     }
+}
+
+#[tokio::test]
+async fn a_new_leader_reaches_the_page_of_an_admin_by_itself() {
+    let house = House::new().await;
+    let (root, ana) = (house.sign_in("root").await, house.sign_in("ana").await);
+    let mut stream = open(&root, "/cluster").await.into_body().into_data_stream();
+    until(&mut stream, "nobody leads").await;
+    cluster::leader(&house).await;
+    until(&mut stream, "badge s-running").await;
+    let mut stream = open(&ana, "/cluster").await.into_body().into_data_stream();
+    let refused = until(&mut stream, "event: trouble").await;
+    assert!(!refused.contains("one/1"), "{refused}");
 }
 
 #[tokio::test]

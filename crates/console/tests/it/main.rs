@@ -2,6 +2,7 @@
 
 mod administration;
 mod analyze;
+mod cluster;
 mod fetch;
 mod forms;
 mod house;

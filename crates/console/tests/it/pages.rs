@@ -124,7 +124,7 @@ async fn every_page_is_guarded_and_holds_nothing_inline() {
     for path in paths
         .iter()
         .chain(&["/groups/ops", "/tokens", "/tasks/act?verb=discard", "/nowhere", "/login"])
-        .chain(&["/fetch/jobs", "/fetch/new-job", "/fetch/sites", "/fetch/devices", "/analyses"])
+        .chain(&["/fetch/jobs", "/fetch/new-job", "/fetch/sites", "/fetch/devices", "/analyses", "/cluster"])
         .chain(&["/wiki", "/wiki/articles", "/wiki/revisions", "/wiki/query", "/wiki/extractions", "/wiki/imports"])
     {
         let page = root.get(path).await;

@@ -1,6 +1,7 @@
 //! Benchmarks. Each measures the real thing and prints figures.
 
 pub(crate) mod analyze;
+pub(crate) mod cluster;
 mod direct;
 pub(crate) mod fetch;
 mod histories;

@@ -85,12 +85,16 @@ fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
 
 /// Gets the body of a delivery.
 pub(super) type Take = Arc<dyn Fn(&[u8]) + Send + Sync>;
+/// The same, and says how long the answer takes.
+pub(super) type Ponder = Arc<dyn Fn(&[u8]) -> Duration + Send + Sync>;
 
 /// What a receiver does with a delivery.
 #[derive(Clone)]
 pub(super) enum Manners {
     /// Takes it and hands its body on.
     Takes(Take),
+    /// The same, and answers later.
+    Ponders(Ponder),
     /// Answers 500.
     Fails,
     /// Never answers.
@@ -128,6 +132,10 @@ async fn serve(mut stream: TcpStream, manners: Manners) -> Result<()> {
         let answer: &[u8] = match &manners {
             Manners::Takes(take) => {
                 take(&body);
+                b"HTTP/1.1 204 No Content\r\n\r\n"
+            }
+            Manners::Ponders(ponder) => {
+                tokio::time::sleep(ponder(&body)).await;
                 b"HTTP/1.1 204 No Content\r\n\r\n"
             }
             Manners::Fails => b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n",

@@ -1,11 +1,13 @@
 //! `malla bench`: figures of this machine. A benchmark prints what it measured; it never passes or fails.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, fetch, notify, origin, queue, small_wiki, stream, wiki};
+use crate::bench::{analyze, cluster, fetch, notify, origin, queue, small_wiki, stream, wiki};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -62,6 +64,27 @@ enum What {
         after_help = "Examples:\n  malla bench wiki --quick\n  malla bench wiki --postgres postgres://postgres@127.0.0.1/bench\n\nIt makes histories of its own, with a store in a temporary directory here, and starts a wiki and a server on loopback. A PostgreSQL database must be empty, and is left full."
     )]
     Wiki(Stores),
+    /// Scaling over nodes that share a PostgreSQL: deliveries and analyses
+    #[command(
+        after_help = "Examples:\n  malla bench cluster --store postgres://postgres@127.0.0.1/postgres --quick\n  malla bench cluster --store postgres://postgres@127.0.0.1/postgres --only deliveries --away-ms 20\n\nIt makes a database of its own on that server and drops it. Nodes are processes with data in temporary directories here. From afar, each node has little in hand and a way to the store with a delay, so that more nodes are what helps; nearby there is no delay, and nodes are added until this machine or the store gives no more."
+    )]
+    Cluster {
+        /// The PostgreSQL server; its user must be allowed to make databases
+        #[arg(long, value_name = "URL")]
+        store: Option<String>,
+        /// Measure this part only; may be given several times
+        #[arg(long, value_name = "PART")]
+        only: Vec<cluster::Part>,
+        /// How far nodes are from the store: milliseconds in each direction
+        #[arg(long, value_name = "MS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=100))]
+        away_ms: u64,
+        /// Short, to see that it works
+        #[arg(long)]
+        quick: bool,
+        /// Print JSON, one line a figure
+        #[arg(long)]
+        json: bool,
+    },
     /// Many web sites on loopback, until standard input ends
     #[command(hide = true)]
     Origin(origin::Manners),
@@ -104,6 +127,16 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
         What::Fetch { stores, only, .. } => fetch(stores, &only).await,
         What::Analyze { stores, trips } => analyze(stores, trips).await,
         What::Wiki(stores) => wiki(stores).await,
+        What::Cluster { store, only, away_ms, quick, json } => {
+            let Some(store) = store else {
+                let text = "nodes need a shared store: give a PostgreSQL server whose user may make databases with --store \
+                            postgres://USER:PASSWORD@HOST/DATABASE";
+                return Err(Usage(text.into()).into());
+            };
+            let load = if quick { cluster::Load::QUICK } else { cluster::Load::FULL };
+            let away = Duration::from_millis(away_ms);
+            cluster::run(&store, load, away, &only, &mut Report::new(json)).await
+        }
         What::Origin(manners) => origin::serve(manners).await,
         What::SmallWiki(manners) => small_wiki::serve(manners).await,
     }

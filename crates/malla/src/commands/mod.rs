@@ -2,8 +2,11 @@
 
 pub(crate) mod analyses;
 pub(crate) mod audit;
+pub(crate) mod backup;
+mod backup_progress;
 pub(crate) mod bench;
 pub(crate) mod bikes;
+pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod fetch;
@@ -12,6 +15,7 @@ pub(crate) mod healthcheck;
 pub(crate) mod lanes;
 pub(crate) mod notify;
 pub(crate) mod print_config;
+pub(crate) mod restore;
 pub(crate) mod robots;
 pub(crate) mod tasks;
 pub(crate) mod tokens;

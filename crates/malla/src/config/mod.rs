@@ -28,12 +28,19 @@ const PREFIX: &str = "MALLA_";
 const NOT_SETTINGS: [&str; 4] = ["MALLA_CONFIG", "MALLA_SERVER", "MALLA_TOKEN", "MALLA_CRASH_AT"];
 
 /// What a flag of the command line says about a key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Flag {
     pub key: &'static str,
     /// `--data`
     pub name: &'static str,
     pub value: String,
+}
+
+impl Flag {
+    /// The variable that would say the same, for a process of this program that is started with it.
+    pub(crate) fn variable(&self) -> String {
+        variable(self.key)
+    }
 }
 
 /// The layers above the defaults, lowest first.

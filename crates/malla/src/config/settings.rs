@@ -1,5 +1,6 @@
 //! The settings in the types that this program works with. What they mean stands in `defaults.toml`.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub(crate) struct Config {
     pub fetch: Fetch,
     pub wiki: Wiki,
     pub analyze: Analyze,
+    pub cluster: Cluster,
+    pub supervise: Supervise,
     smtp: Smtp,
     pub retention: Retention,
 }
@@ -141,6 +144,19 @@ pub(crate) struct Analyze {
     pub keep_days: u64,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Cluster {
+    heartbeat_s: u64,
+    dead_after_s: u64,
+    leader_lease_s: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Supervise {
+    /// How many of each, over all machines.
+    pub roles: BTreeMap<String, u32>,
+}
+
 #[derive(Deserialize)]
 struct Smtp {
     url: String,
@@ -160,6 +176,20 @@ pub(crate) struct Retention {
     pub tasks_days: u64,
     pub events_days: u64,
     pub audit_days: u64,
+}
+
+impl Cluster {
+    pub(crate) fn heartbeat(&self) -> Duration {
+        Duration::from_secs(self.heartbeat_s)
+    }
+
+    pub(crate) fn dead_after(&self) -> Duration {
+        Duration::from_secs(self.dead_after_s)
+    }
+
+    pub(crate) fn leader_lease(&self) -> Duration {
+        Duration::from_secs(self.leader_lease_s)
+    }
 }
 
 impl Config {
@@ -216,10 +246,13 @@ impl Config {
 
     /// What no key can say for itself.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        match self.tls.cert.as_os_str().is_empty() == self.tls.key.as_os_str().is_empty() {
-            true => Ok(()),
-            false => Err("tls.cert and tls.key belong together: give both, or neither"),
+        if self.tls.cert.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
+            return Err("tls.cert and tls.key belong together: give both, or neither");
         }
+        if self.cluster.dead_after_s < 3 * self.cluster.heartbeat_s {
+            return Err("cluster.dead_after_s is too short: give at least three times cluster.heartbeat_s");
+        }
+        Ok(())
     }
 
     /// Where to listen; a name may stand for several addresses, the first one counts.

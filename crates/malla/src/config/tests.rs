@@ -93,6 +93,9 @@ fn wrong_values_are_named_with_key_value_and_source() {
     check("", &[("MALLA_ANONYMOUS_ROLE", "king")], &["\"king\"", "readonly, user, admin"]);
     check("", &[("MALLA_STORE", "mysql://x")], &["mysql://x", "sqlite:PATH"]);
     check("[tls]\ncert = \"a.pem\"", &[], &["tls.cert and tls.key belong together"]);
+    check("[cluster]\nheartbeat_s = 6", &[], &["cluster.dead_after_s", "at least three times"]);
+    check("[supervise.roles]\ncook = 1", &[], &["malla.toml", "supervise.roles.cook"]);
+    check("[supervise.roles]\napi = 101", &[], &["supervise.roles.api", "out of range"]);
 }
 
 #[track_caller]

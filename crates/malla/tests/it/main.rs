@@ -1,8 +1,10 @@
 //! The real binary, run as its users run it: every test has its own data directory and port.
 
 mod authority;
+mod backup;
 mod bikes;
 mod broker;
+mod cluster;
 mod commands;
 mod crash;
 mod fetch;

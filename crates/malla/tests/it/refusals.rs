@@ -116,3 +116,15 @@ fn connections_beyond_the_limit_are_closed() {
     refused.set_read_timeout(Some(DEADLINE)).expect("a timeout");
     assert_eq!(refused.read(&mut [0; 1]).unwrap_or(0), 0, "closed without a word");
 }
+
+#[test]
+fn a_bench_of_many_nodes_says_which_store_it_needs() {
+    let wanted: &[(&[&str], &str)] = &[
+        (&[], "nodes need a shared store"),
+        (&["--store", "sqlite:x"], "--store names no PostgreSQL"),
+        (&["--store", "postgres://u:s3cret@a,b/x"], "--store names no server or several"),
+    ];
+    for (flags, why) in wanted {
+        refused(malla().args(["bench", "cluster"]), flags, 2, &[why, "postgres://"]);
+    }
+}

@@ -58,6 +58,15 @@ impl Place {
         server
     }
 
+    /// A medic on a free port, up; what it starts may not be.
+    pub(crate) fn supervise(&self, flags: &[&str], variables: &[(&str, &str)]) -> Server {
+        let mut command = self.command(&["supervise", "--listen", "127.0.0.1:0"]);
+        command.args(flags).envs(variables.iter().copied());
+        let mut medic = Server::spawn(command, self.root().to_owned(), self.data());
+        medic.wait_until_up();
+        medic
+    }
+
     /// A server that may not come up.
     pub(crate) fn spawn(&self, flags: &[&str], variables: &[(&str, &str)]) -> Server {
         let mut command = self.command(&["up"]);

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::notify::{Desk, NEAR};
+use crate::receiver::Receiver;
 use crate::server::{DEADLINE, Place, Server, poll_until};
 use crate::wiki_server::{History, MediaWiki, get, try_get};
 
@@ -37,7 +39,11 @@ fn api(place: &Place, server: &Server, path: &str) -> Value {
 
 /// Asks for a title, percent-encoded; the path of its status.
 fn extract(place: &Place, server: &Server, title: &str) -> String {
-    let answer = api(place, server, &format!("/api/v1/extract?title={title}"));
+    extract_by(place, server, &format!("title={title}"))
+}
+
+fn extract_by(place: &Place, server: &Server, asked: &str) -> String {
+    let answer = api(place, server, &format!("/api/v1/extract?{asked}"));
     let location = answer["Location"].as_str().unwrap_or_else(|| panic!("{answer}"));
     location[location.find("/api/").expect("a path")..].to_owned()
 }
@@ -214,6 +220,143 @@ fn killed_in_the_middle_it_goes_on_by_itself_politely_and_nothing_comes_twice() 
     let page = pageid(&wiki, "Long");
     same(&kept(&place, &server, page), &wiki.history(page));
     polite(&wiki);
+}
+
+/// What is told of a revision.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct News {
+    wiki: i64,
+    revid: i64,
+    title: String,
+    user: String,
+    change: i64,
+}
+
+/// The revisions of a page that were not there before, as the wiki itself has them.
+fn news(wiki: &MediaWiki, number: i64, title: &str, before: &History) -> Vec<News> {
+    let answer = wiki.ask(&format!("prop=revisions&titles={title}&rvprop=ids%7Cuser%7Csize&rvlimit=500"));
+    let all = answer["query"]["pages"][0]["revisions"].as_array().cloned().unwrap_or_default();
+    let whole = |one: &Value, field: &str| one[field].as_i64().unwrap_or_else(|| panic!("no {field}: {one}"));
+    let size = |revid: i64| all.iter().find(|one| one["revid"] == revid).map_or(0, |one| whole(one, "size"));
+    let new = all.iter().filter(|one| !before.contains_key(&whole(one, "revid")));
+    let told = |one: &Value| News {
+        wiki: number,
+        revid: whole(one, "revid"),
+        title: title.to_owned(),
+        user: one["user"].as_str().unwrap_or_default().to_owned(),
+        change: size(whole(one, "revid")) - size(whole(one, "parentid")),
+    };
+    new.map(told).collect()
+}
+
+/// What has come to a subscriber, in order.
+fn told_to(receiver: &Receiver) -> Vec<News> {
+    let read = |body: &[u8]| {
+        let body: Value = serde_json::from_slice(body).expect("JSON");
+        let whole = |field: &str| body[field].as_i64().unwrap_or_else(|| panic!("no {field}: {body}"));
+        let text = |field: &str| body[field].as_str().unwrap_or_else(|| panic!("no {field}: {body}")).to_owned();
+        let (wiki, revid, change) = (whole("wiki"), whole("revid"), whole("change"));
+        News { wiki, revid, title: text("title"), user: text("user"), change }
+    };
+    let mut told: Vec<_> = receiver.got().iter().map(|delivery| read(&delivery.body)).collect();
+    told.sort();
+    told
+}
+
+/// The number of a wiki at the server.
+fn number_of(place: &Place, server: &Server, wiki: &MediaWiki) -> i64 {
+    let wikis = api(place, server, "/api/v1/wiki/wikis");
+    let found = wikis["items"].as_array().into_iter().flatten();
+    let mut found = found.filter(|one| one["api"].as_str().is_some_and(|api| api.starts_with(&wiki.url)));
+    found.next().and_then(|one| one["id"].as_i64()).unwrap_or_else(|| panic!("{} is not in {wikis}", wiki.url))
+}
+
+/// A filter of a subscription, and what it means.
+struct Wish {
+    name: &'static str,
+    filter: Value,
+    admits: Box<dyn Fn(&News) -> bool>,
+}
+
+/// Filters on the wiki, the page, the user and the change of size: of the wikis `here` and `there`, and the page `net` here.
+fn wishes(here: i64, there: i64, net: i64) -> Vec<Wish> {
+    fn wish(name: &'static str, filter: Value, admits: impl Fn(&News) -> bool + 'static) -> Wish {
+        Wish { name, filter, admits: Box::new(admits) }
+    }
+    vec![
+        wish("wiki", json!([{ "field": "wiki", "equals": there }]), move |news| news.wiki == there),
+        wish("title", json!([{ "field": "title", "equals": "Mesh" }]), |news| news.title == "Mesh"),
+        wish("page", json!([{ "field": "wiki", "equals": here }, { "field": "pageid", "equals": net }]), move |news| {
+            news.wiki == here && news.title == "Net"
+        }),
+        wish("user", json!([{ "field": "user", "any_of": ["Ben", "Eva"] }]), |news| news.user == "Ben"),
+        wish("shrunk", json!([{ "field": "change", "less_than": -500 }]), |news| news.change < -500),
+        wish(
+            "grown-here",
+            json!([{ "field": "wiki", "equals": here }, { "field": "change", "greater_than": 500 },
+                { "field": "user", "equals": "Admin", "not": true }]),
+            move |news| news.wiki == here && news.change > 500 && news.user != "Admin",
+        ),
+        wish("nobody", json!([{ "field": "user", "equals": "Nobody" }]), |_| false),
+    ]
+}
+
+/// Subscribes to new revisions with one more condition or several.
+fn subscribe(server: &Server, name: &str, filter: &Value) -> Receiver {
+    let mut conditions = vec![json!({ "header": "ce-type", "equals": "wiki.revision" })];
+    conditions.extend(filter.as_array().expect("a list").clone());
+    let (receiver, filter) = (Receiver::start(), Value::Array(conditions).to_string());
+    server.ok(&["notify", "subscriptions", "create", name, "system", &receiver.url(), "--filter", &filter]);
+    receiver
+}
+
+#[test]
+fn each_subscriber_is_told_of_the_revisions_that_its_filter_admits() {
+    let (wiki, other) = (MediaWiki::start(), MediaWiki::start());
+    wiki.import("Mesh", long(6));
+    wiki.import("Net", long(3));
+    other.import("Mesh", long(4));
+    let place = Place::new();
+    let server = serve(&place, &wiki, "127.0.0.1:0", NEAR);
+    let everything = subscribe(&server, "everything", &json!([]));
+    let elsewhere = format!("url={}index.php%3Ftitle%3DMesh", other.url.replace(':', "%3A").replace('/', "%2F"));
+    let extract_all = || {
+        for asked in ["title=Mesh", "title=Net", &elsewhere] {
+            succeeded(&place, &server, &extract_by(&place, &server, asked));
+        }
+    };
+    extract_all();
+    let (here, there) = (number_of(&place, &server, &wiki), number_of(&place, &server, &other));
+    let pages = [(&wiki, here, "Mesh"), (&wiki, here, "Net"), (&other, there, "Mesh")];
+    let before = pages.map(|(wiki, _, title)| wiki.history(pageid(wiki, title)));
+    let wishes = wishes(here, there, pageid(&wiki, "Net"));
+    let receivers: Vec<_> = wishes.iter().map(|wish| subscribe(&server, wish.name, &wish.filter)).collect();
+
+    wiki.edit_as("Ben", "Mesh", &"more ".repeat(600));
+    wiki.edit_as("Admin", "Mesh", "less");
+    wiki.import("Mesh", std::iter::once((5_400, "imported into the past".to_owned())));
+    wiki.edit_as("Ben", "Net", "a little");
+    other.edit_as("Admin", "Mesh", &"more ".repeat(600));
+    other.edit_as("Ben", "Mesh", "less");
+    extract_all();
+    let grown = pages.iter().zip(&before);
+    let mut all: Vec<News> =
+        grown.flat_map(|((wiki, number, title), before)| news(wiki, *number, title, before)).collect();
+    all.sort();
+    assert_eq!(all.len(), 6, "{all:?}");
+
+    everything.wait_for(all.len());
+    // An event's notifications are made together: those of all subscribers are there now.
+    let desk = Desk::at(&server, &place);
+    let waiting = || ["queued", "running"].map(|state| desk.notifications(&format!("state={state}")).len());
+    let done = poll_until(Instant::now() + DEADLINE, || (waiting() == [0, 0]).then_some(()));
+    assert!(done.is_some(), "{:?} notifications wait", waiting());
+    assert_eq!(told_to(&everything), all, "and nothing was told of the first extractions");
+    for (Wish { name, admits, .. }, receiver) in wishes.iter().zip(&receivers) {
+        let admitted: Vec<News> = all.iter().filter(|news| admits(news)).cloned().collect();
+        assert_eq!(told_to(receiver), admitted, "{name}");
+        assert_eq!(admitted.is_empty(), *name == "nobody", "{name} tells nothing apart: {all:?}");
+    }
 }
 
 #[test]

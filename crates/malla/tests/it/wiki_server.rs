@@ -68,7 +68,12 @@ impl MediaWiki {
     }
 
     pub(crate) fn edit(&self, title: &str, content: &str) {
-        self.run(&["edit.php", "--user", "Admin", "--summary", "an edit", title], content);
+        self.edit_as("Admin", title, content);
+    }
+
+    /// Somebody who is new is made a user.
+    pub(crate) fn edit_as(&self, user: &str, title: &str, content: &str) {
+        self.run(&["edit.php", "--user", user, "--summary", "an edit", title], content);
     }
 
     /// Imports revisions: seconds of 2015 and their texts.

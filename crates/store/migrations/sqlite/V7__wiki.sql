@@ -14,6 +14,8 @@ CREATE TABLE wiki (
     found_at   INTEGER NOT NULL,
     pages      INTEGER NOT NULL DEFAULT 0,
     revisions  INTEGER NOT NULL DEFAULT 0,
+    -- names in wiki_editor
+    editors    INTEGER NOT NULL DEFAULT 0,
     -- visits that nobody asked for, of one day since 1970
     visits_day INTEGER NOT NULL DEFAULT 0,
     visits     INTEGER NOT NULL DEFAULT 0
@@ -48,6 +50,8 @@ CREATE TABLE wiki_page (
 ) STRICT;
 CREATE UNIQUE INDEX wiki_page_number ON wiki_page (wiki, pageid);
 CREATE INDEX wiki_page_title ON wiki_page (title);
+-- the pages with the most edits
+CREATE INDEX wiki_page_revisions ON wiki_page (wiki, revisions DESC, pageid);
 
 -- Names are many times shorter as numbers.
 CREATE TABLE wiki_user (
@@ -102,6 +106,33 @@ CREATE TABLE wiki_tag (
     PRIMARY KEY (tag, wiki, revid)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wiki_tag_revision ON wiki_tag (wiki, revid);
+
+-- Edits of a wiki by month, counted from the year 0; a month without any is not here.
+CREATE TABLE wiki_month (
+    wiki      INTEGER NOT NULL,
+    month     INTEGER NOT NULL,
+    edits     INTEGER NOT NULL,
+    minor     INTEGER NOT NULL,
+    anonymous INTEGER NOT NULL,
+    PRIMARY KEY (wiki, month)
+) STRICT, WITHOUT ROWID;
+
+-- Edits of a wiki by wiki_user; who has none is not here.
+CREATE TABLE wiki_editor (
+    wiki   INTEGER NOT NULL,
+    editor INTEGER NOT NULL,
+    edits  INTEGER NOT NULL,
+    PRIMARY KEY (wiki, editor)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX wiki_editor_edits ON wiki_editor (wiki, edits DESC, editor);
+
+-- A page's history counted up to a revision; forgotten when anything up to it changes.
+CREATE TABLE wiki_tally (
+    page   INTEGER PRIMARY KEY,
+    at     INTEGER NOT NULL,
+    revid  INTEGER NOT NULL,
+    packed BLOB    NOT NULL
+) STRICT;
 
 -- Texts packed together.
 CREATE TABLE wiki_block (

@@ -10,6 +10,7 @@ use malla_access::{
 };
 use malla_queue::{Act, GroupId, Result, Scope};
 
+use super::commit::commit;
 use super::perform::{audit, first_answer, settle};
 use super::pool::{broken, with_retries};
 use super::{Postgres, access_people as people, access_secrets as secrets, point, said, sql, verb};
@@ -146,7 +147,7 @@ impl Access for Postgres {
         verb!(self, "access", |client, now| async {
             let tx = client.transaction().await?;
             audit(&tx, &act, now).await?;
-            Ok(tx.commit().await?)
+            commit(tx).await
         });
         Ok(())
     }

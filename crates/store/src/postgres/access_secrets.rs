@@ -8,6 +8,7 @@ use malla_queue::{Act, Error, GroupId, Scope, UnixMs};
 use tokio_postgres::Row;
 
 use super::access_people::{group, user, user_by_id};
+use super::commit::commit;
 use super::perform::{Key, audit as write_audit, claim, settle_with};
 use super::pool::Broken;
 use super::{read, sql};
@@ -129,7 +130,7 @@ pub(super) async fn open_session(
     tx.execute(sql!("access/add_session"), &[&key, &found.id.0, &csrf, &expires_at]).await?;
     write_audit(&tx, &Act::new(format!("user:{name}"), "session.open", name), now).await?;
     let opened = session(&tx, hash, now).await?.ok_or_else(|| Error::NotFound(format!("user {name}")))?;
-    tx.commit().await?;
+    commit(tx).await?;
     Ok(opened)
 }
 

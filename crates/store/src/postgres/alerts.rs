@@ -6,6 +6,7 @@ use malla_notify::{Alert, AlertSpec, Alerts, NewAlert};
 use malla_queue::{Act, NewTask, Result, Scope, UnixMs};
 use tokio_postgres::Row;
 
+use super::commit::commit;
 use super::perform::{audit, first_answer, settle};
 use super::pool::{Broken, with_retries};
 use super::submit::Columns;
@@ -144,6 +145,6 @@ async fn fire(
     let (_, rouse) = columns.submit(&tx, now, Some(pending_max)).await?;
     audit(&tx, &fired(seen, firing), now).await?;
     point("notify", "inside");
-    tx.commit().await?;
+    commit(tx).await?;
     Ok(Some(rouse))
 }

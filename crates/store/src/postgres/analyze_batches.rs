@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use super::act::Roused;
 use super::analyze_studies as studies;
+use super::commit::commit;
 use super::fetch::begin;
 use super::pool::Broken;
 use super::{point, sql};
@@ -46,7 +47,7 @@ pub(super) async fn take(
     came(&mut study, batch, now);
     studies::write(&tx, &study).await?;
     point("analyze.take", "inside");
-    tx.commit().await?;
+    commit(tx).await?;
     Ok((TakenBatch::New, rouse))
 }
 

@@ -75,7 +75,7 @@ where
                     let _ = call.reply.send(Ok(own));
                 }
             }
-            Err(error @ Error::Unavailable(_)) => {
+            Err(error @ (Error::Unavailable(_) | Error::Deposed)) => {
                 group.drain(..).for_each(|call| drop(call.reply.send(Err(error.clone()))));
             }
             // Somebody's items were refused: each call for itself, so that only that one hears of it.

@@ -11,6 +11,8 @@ mod analyze_commit;
 mod analyze_studies;
 mod analyze_sweep;
 mod batch;
+mod cluster;
+mod commit;
 mod fetch;
 mod fetch_commit;
 mod fetch_devices;
@@ -33,17 +35,20 @@ mod perform;
 mod pool;
 mod prune;
 mod read;
+mod scratch;
 mod statistics;
 mod submit;
 mod wake;
 mod wiki;
 mod wiki_change;
 mod wiki_commit;
+mod wiki_counts;
 mod wiki_extractions;
 mod wiki_imports;
 mod wiki_pages;
 mod wiki_reads;
 mod wiki_sites;
+mod wiki_tallies;
 mod wiki_users;
 
 use std::sync::Arc;
@@ -51,6 +56,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Object, Pool};
+use malla_cluster::Term;
 use malla_notify::Accepted;
 use malla_queue::{
     Act, Arrivals, Bulk, Clock, Ending, Error, KindCounts, Lane, LaneChange, LaneFilter, LaneKey, LanePage,
@@ -67,8 +73,9 @@ use crate::{checks, verifying};
 use batch::Batcher;
 use notify_accept::accept_batch;
 pub(crate) use pool::broken;
-use pool::{Broken, connection, with_retries};
+use pool::{Broken, Pools, with_retries};
 use prune::Pruner;
+pub use scratch::Scratch;
 use submit::Columns;
 use wake::Nudger;
 
@@ -90,7 +97,8 @@ const MIGRATION_LOCK: i64 = 0x6d_616c_6c61;
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
 
 pub struct Postgres {
-    pool: Pool,
+    config: Config,
+    pools: Pools,
     signals: Arc<Signals>,
     nudger: Arc<Nudger>,
     submits: Batcher<NewTask, Submitted>,
@@ -107,31 +115,60 @@ impl Postgres {
     /// Opens the store at `url`, making or migrating it if need be.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
         let config = pool::config(url)?;
-        let pool = pool::pool(&config)?;
-        migrate(&pool, url).await?;
-        partitions::make_ahead(&connection(&pool).await?, clock.now()).await.map_err(said)?;
-        Ok(Self::start(config, pool, clock, limits))
+        let pools = Pools::new(&config)?;
+        // One that is not there is the caller's to try again, and to say so.
+        drop(pools.verbs.get().await.map_err(|error| pool::no_connection(&error))?);
+        migrate(&pools, url).await?;
+        partitions::make_ahead(&pools.client().await?, clock.now()).await.map_err(said)?;
+        let signals = Arc::new(Signals::default());
+        let nudger = Arc::new(Nudger::start(signals.clone(), pools.verbs.clone()));
+        tokio::spawn(wake::listen(config.clone(), Arc::downgrade(&signals)));
+        Ok(Self::start(config, pools, signals, nudger, clock, limits))
     }
 
-    fn start(config: Config, pool: Pool, clock: Arc<dyn Clock>, limits: Limits) -> Arc<Self> {
-        let signals = Arc::new(Signals::default());
-        let nudger = Arc::new(Nudger::start(signals.clone(), pool.clone()));
-        tokio::spawn(wake::listen(config, Arc::downgrade(&signals)));
+    /// The same store, for what its leader of this term does. Its sessions say so to the server, which refuses their writes
+    /// once another term began (`malla_under_term`).
+    pub fn under(&self, term: Term) -> Arc<Self> {
+        let (config, pools) = (self.config.clone(), self.pools.under(&self.config, term));
+        let (signals, nudger) = (self.signals.clone(), self.nudger.clone());
+        Self::start(config, pools, signals, nudger, self.clock.clone(), self.limits.clone())
+    }
+
+    fn start(
+        config: Config,
+        pools: Pools,
+        signals: Arc<Signals>,
+        nudger: Arc<Nudger>,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+    ) -> Arc<Self> {
         let submits = {
-            let (pool, clock, nudger, limit) = (pool.clone(), clock.clone(), nudger.clone(), limits.pending_max);
-            Batcher::start(move |tasks| submit_batch(pool.clone(), clock.clone(), nudger.clone(), limit, tasks))
+            let (pools, clock, nudger, limit) = (pools.clone(), clock.clone(), nudger.clone(), limits.pending_max);
+            Batcher::start(move |tasks| submit_batch(pools.clone(), clock.clone(), nudger.clone(), limit, tasks))
         };
         let finishes = {
-            let (pool, clock, nudger) = (pool.clone(), clock.clone(), nudger.clone());
-            Batcher::start(move |endings| finish_batch(pool.clone(), clock.clone(), nudger.clone(), endings))
+            let (pools, clock, nudger) = (pools.clone(), clock.clone(), nudger.clone());
+            Batcher::start(move |endings| finish_batch(pools.clone(), clock.clone(), nudger.clone(), endings))
         };
         let accepting = || {
-            let (pool, clock, nudger, limit) = (pool.clone(), clock.clone(), nudger.clone(), limits.pending_max);
-            Batcher::start(move |events| accept_batch(pool.clone(), clock.clone(), nudger.clone(), limit, events))
+            let (pools, clock, nudger, limit) = (pools.clone(), clock.clone(), nudger.clone(), limits.pending_max);
+            Batcher::start(move |events| accept_batch(pools.clone(), clock.clone(), nudger.clone(), limit, events))
         };
         let (accepts, keyed_accepts) = (accepting(), accepting());
         let pruner = Pruner::default();
-        Arc::new(Self { pool, signals, nudger, submits, finishes, accepts, keyed_accepts, pruner, clock, limits })
+        Arc::new(Self {
+            config,
+            pools,
+            signals,
+            nudger,
+            submits,
+            finishes,
+            accepts,
+            keyed_accepts,
+            pruner,
+            clock,
+            limits,
+        })
     }
 
     /// Keeps `clock` in step with the server's, so that all nodes agree on when a lease ends.
@@ -153,21 +190,21 @@ impl Postgres {
     }
 
     pub(crate) fn pool(&self) -> Pool {
-        self.pool.clone()
+        self.pools.verbs.clone()
     }
 
     /// Lets go of all connections. Verbs after this are refused.
     pub fn close(&self) {
-        self.pool.close();
+        self.pools.verbs.close();
     }
 
     async fn client(&self) -> Result<Object> {
-        connection(&self.pool).await
+        self.pools.client().await
     }
 }
 
-async fn migrate(pool: &Pool, url: &str) -> Result<()> {
-    let mut client = connection(pool).await?;
+async fn migrate(pools: &Pools, url: &str) -> Result<()> {
+    let mut client = pools.client().await?;
     let lock = client.query_one("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK]).await;
     lock.map_err(|error| broken(&error))?;
     let migrated = migrate_locked(&mut client, url).await;
@@ -192,19 +229,19 @@ async fn migrate_locked(client: &mut Object, url: &str) -> Result<()> {
 }
 
 async fn submit_batch(
-    pool: Pool,
+    pools: Pools,
     clock: Arc<dyn Clock>,
     nudger: Arc<Nudger>,
     pending_max: u64,
     tasks: Vec<NewTask>,
 ) -> Result<Vec<Submitted>> {
     point("submit", "before");
-    let (submitted, rouse) = with_retries(|| async {
-        let client = connection(&pool).await?;
+    let (submitted, rouse) = with_retries(&pools, || async {
+        let client = pools.client().await?;
         let now = clock.now();
         let mut columns = Columns::default();
         tasks.iter().for_each(|task| columns.push(task, None, now));
-        columns.submit(&client, now, Some(pending_max)).await
+        columns.submit_once(&client, now, pending_max).await
     })
     .await?;
     point("submit", "after");
@@ -213,14 +250,14 @@ async fn submit_batch(
 }
 
 async fn finish_batch(
-    pool: Pool,
+    pools: Pools,
     clock: Arc<dyn Clock>,
     nudger: Arc<Nudger>,
     endings: Vec<(LeaseToken, Ending)>,
 ) -> Result<Vec<Result<()>>> {
     point("finish", "before");
-    let finished = with_retries(|| async {
-        let mut client = connection(&pool).await?;
+    let finished = with_retries(&pools, || async {
+        let mut client = pools.client().await?;
         finish::finish(&mut client, &endings, clock.now()).await
     })
     .await?;
@@ -230,11 +267,11 @@ async fn finish_batch(
     Ok(answers)
 }
 
-/// Runs a verb on a connection of its own, again after a deadlock, with its crash points around it.
+/// Runs a verb on a connection of its own, again after a deadlock or a lost connection, with its crash points around it.
 macro_rules! verb {
     ($store:ident, $name:literal, |$client:ident, $now:ident| $body:expr) => {{
         point($name, "before");
-        let answer = with_retries(|| async {
+        let answer = with_retries(&$store.pools, || async {
             let mut $client = $store.client().await?;
             let $now = $store.clock.now();
             $body.await
@@ -354,7 +391,8 @@ impl Queue for Postgres {
     }
 
     async fn ping(&self) -> Result<()> {
-        let row = self.client().await?.query_one("SELECT pg_is_in_recovery()", &[]).await;
+        let client = self.pools.verbs.get().await.map_err(|error| pool::no_connection(&error))?;
+        let row = client.query_one("SELECT pg_is_in_recovery()", &[]).await;
         let standby: bool = row.map_err(|error| broken(&error))?.get(0);
         if standby { Err(Error::Unavailable("PostgreSQL is a standby and takes no writes".into())) } else { Ok(()) }
     }
@@ -370,6 +408,7 @@ async fn one_view(client: &mut Object) -> Result<deadpool_postgres::Transaction<
 fn said(error: Broken) -> Error {
     match error {
         Broken::Said(error) => error,
-        Broken::Again(why) => Error::Unavailable(why),
+        Broken::Again(why) | Broken::Lost(why) => Error::Unavailable(why),
+        Broken::Locked => pool::locked(),
     }
 }

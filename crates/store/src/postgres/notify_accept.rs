@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::{GenericClient, Object, Pool};
+use deadpool_postgres::{GenericClient, Object};
 use malla_notify::{Accepted, OwnEvent, SubscriptionId};
 use malla_queue::{Clock, Error, EventId, GroupId, Once, Result, UnixMs};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::act::Roused;
-use super::pool::{Broken, connection, with_retries};
+use super::commit::{Answer, Token, answered};
+use super::pool::{Broken, Pools, with_retries};
 use super::submit::full;
 use super::wake::Nudger;
 use super::{point, sql};
@@ -20,7 +21,7 @@ const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Takes a batch to the server, in as many statements as its bodies need, and answers each event for itself.
 pub(super) async fn accept_batch(
-    pool: Pool,
+    pools: Pools,
     clock: Arc<dyn Clock>,
     nudger: Arc<Nudger>,
     pending_max: u64,
@@ -31,13 +32,15 @@ pub(super) async fn accept_batch(
     while !rest.is_empty() {
         let (some, others) = rest.split_at(fitting(rest));
         rest = others;
-        match accept(&pool, &clock, &nudger, pending_max, some).await {
+        match accept(&pools, &clock, &nudger, pending_max, some).await {
             Ok(accepted) => answers.extend(accepted),
-            Err(error @ Error::Unavailable(_)) => answers.extend(some.iter().map(|_| Err(error.clone()))),
+            Err(error @ (Error::Unavailable(_) | Error::Deposed)) => {
+                answers.extend(some.iter().map(|_| Err(error.clone())))
+            }
             // One of them was refused: each for itself, so that only that one hears of it.
             Err(_) => {
                 for one in some {
-                    let accepted = accept(&pool, &clock, &nudger, pending_max, std::slice::from_ref(one)).await;
+                    let accepted = accept(&pools, &clock, &nudger, pending_max, std::slice::from_ref(one)).await;
                     answers.push(accepted.and_then(|mut all| all.pop().unwrap_or_else(|| Err(unanswered()))));
                 }
             }
@@ -61,15 +64,15 @@ fn unanswered() -> Error {
 }
 
 async fn accept(
-    pool: &Pool,
+    pools: &Pools,
     clock: &Arc<dyn Clock>,
     nudger: &Nudger,
     pending_max: u64,
     events: &[Arc<Incoming>],
 ) -> Result<Vec<Result<Accepted>>> {
     point("accept", "before");
-    let (accepted, rouse) = with_retries(|| async {
-        let client = connection(pool).await?;
+    let (accepted, rouse) = with_retries(pools, || async {
+        let client = pools.client().await?;
         let now = clock.now();
         match Keys::of(events, now) {
             None => call(&client, events, now, pending_max).await,
@@ -91,12 +94,18 @@ async fn call(
     now: UnixMs,
     pending_max: u64,
 ) -> Result<Answers, Broken> {
-    let row = ask(client, sql!("notify/accept"), events, &[], now, pending_max).await?;
-    let ids: Vec<Option<i64>> = row.get(0);
-    Ok((ids.into_iter().map(|id| Ok(answer(id))).collect(), rouse(&row)))
+    let token = Token::new()?;
+    let bytes = token.bytes();
+    let accepted = answered(&token, ask(client, sql!("notify/accept"), events, &[&bytes], now, pending_max)).await?;
+    let (ids, rouse) = match accepted {
+        Answer::Came(row) => (row.get(0), rouse(&row)),
+        // Workers will look by themselves.
+        Answer::Lost(kept) => (kept.ids, Vec::new()),
+    };
+    Ok((ids.into_iter().map(|id| Ok(answer(id))).collect(), rouse))
 }
 
-/// As [`call`], for events that all have keys.
+/// As [`call`], for events that all have keys: a repeat is recognised by them.
 async fn call_once(
     client: &impl GenericClient,
     events: &[Arc<Incoming>],

@@ -33,7 +33,7 @@ pub(super) async fn make_ahead(client: &Object, now: UnixMs) -> Result<(), Broke
             }
             let (from, to) = (first_id(week), first_id(week + 1));
             let make = format!(
-                "CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to}) {options}"
+                "SELECT malla_under_term(); CREATE TABLE IF NOT EXISTS {name} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to}) {options}"
             );
             // Another node may be faster, or rows of that week lie in the rest already: both are fine.
             if let Err(error) = client.batch_execute(&make).await {
@@ -55,7 +55,9 @@ pub(super) async fn drop_empty(client: &Object, tasks_before: i64, events_before
         let empty = client.query_opt(&format!("SELECT 1 FROM {partition} LIMIT 1"), &[]).await?.is_none();
         if empty {
             let dropped = client
-                .batch_execute(&format!("BEGIN; SET LOCAL lock_timeout = '500ms'; DROP TABLE {partition}; COMMIT"))
+                .batch_execute(&format!(
+                    "BEGIN; SET LOCAL lock_timeout = '500ms'; SELECT malla_under_term(); DROP TABLE {partition}; COMMIT"
+                ))
                 .await;
             if let Err(error) = dropped {
                 let _ = client.batch_execute("ROLLBACK").await;

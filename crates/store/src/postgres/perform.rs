@@ -7,6 +7,7 @@ use malla_queue::{Act, Error, UnixMs};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::commit::commit;
 use super::pool::Broken;
 use super::sql;
 
@@ -77,8 +78,7 @@ pub(super) async fn settle_with(
         tx.execute(&statement, &[&once.scope, &once.key, &answer]).await?;
     }
     crate::crashing::point(verb, "inside");
-    tx.commit().await?;
-    Ok(())
+    commit(tx).await
 }
 
 pub(super) async fn audit(tx: &Transaction<'_>, act: &Act, now: UnixMs) -> Result<(), Broken> {

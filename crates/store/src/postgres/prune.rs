@@ -38,6 +38,8 @@ impl Pruner {
             let statement = client.prepare_cached(statement).await?;
             gone += client.execute(&statement, &[&edge, &number(retention.step)]).await?;
         }
+        let statement = client.prepare_cached(sql!("prune/tokens")).await?;
+        gone += client.execute(&statement, &[&number(retention.step)]).await?;
         point("prune", "inside");
         if gone == 0 {
             client.execute(sql!("prune/shelves"), &[]).await?;

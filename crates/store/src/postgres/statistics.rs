@@ -17,7 +17,7 @@ use crate::listing::{Builder, Statement};
 impl Statistics for Postgres {
     async fn record(&self, process: &str, counted: Vec<Counted>) -> Result<()> {
         let rows = rows(&counted);
-        with_retries(|| async { record(&mut self.client().await?, process, &rows).await }).await
+        with_retries(&self.pools, || async { record(&mut self.client().await?, process, &rows).await }).await
     }
 
     async fn figures(

@@ -1,9 +1,14 @@
 //! Taking tasks in.
 
+use std::collections::BTreeSet;
+
 use deadpool_postgres::GenericClient;
 use malla_queue::{Error, NewTask, Submitted, TaskId, UnixMs};
+use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
 
+use super::commit::{Answer, Token, answered};
 use super::pool::Broken;
 use super::sql;
 use crate::codes::write_retry;
@@ -62,42 +67,75 @@ impl<'t> Columns<'t> {
         Ok(())
     }
 
-    /// Submits them; `pending_max` is the limit on waiting tasks, if it applies. Tells the rooms to rouse.
+    /// Submits them as a part of a transaction; `pending_max` is the limit on waiting tasks, if it applies. Tells the rooms
+    /// to rouse.
     pub(super) async fn submit(
         &self,
         client: &impl GenericClient,
         now: UnixMs,
         pending_max: Option<u64>,
     ) -> Result<(Vec<Submitted>, Vec<String>), Broken> {
-        let limit = pending_max.map(|max| i64::try_from(max).unwrap_or(i64::MAX));
-        let statement = client.prepare_cached(sql!("submit")).await?;
-        let row = client
-            .query_one(
-                &statement,
-                &[
-                    &self.keys,
-                    &self.rooms,
-                    &self.lane_groups,
-                    &self.ceilings,
-                    &self.gaps,
-                    &self.kinds,
-                    &self.groups,
-                    &self.prios,
-                    &self.run_ats,
-                    &self.dedups,
-                    &self.retries,
-                    &self.payloads,
-                    &self.parents,
-                    &now.0,
-                    &limit,
-                ],
-            )
-            .await
-            .map_err(|error| full(&error, pending_max).map_or_else(|| error.into(), Broken::Said))?;
+        let row = self.ask(client, sql!("submit"), &[], now, pending_max).await?;
         let (ids, fresh): (Vec<i64>, Vec<bool>) = (row.get(0), row.get(1));
-        let submitted = ids.into_iter().zip(fresh).map(|(id, new)| Submitted { id: TaskId(id), new }).collect();
-        Ok((submitted, row.get::<_, Option<Vec<String>>>(2).unwrap_or_default()))
+        Ok((submitted(ids, fresh), row.get::<_, Option<Vec<String>>>(2).unwrap_or_default()))
     }
+
+    /// As [`Columns::submit`], in one statement that is its own transaction.
+    pub(super) async fn submit_once(
+        &self,
+        client: &impl GenericClient,
+        now: UnixMs,
+        pending_max: u64,
+    ) -> Result<(Vec<Submitted>, Vec<String>), Broken> {
+        let token = Token::new()?;
+        let bytes = token.bytes();
+        let asked = answered(&token, self.ask(client, sql!("submit_once"), &[&bytes], now, Some(pending_max))).await?;
+        Ok(match asked {
+            Answer::Came(row) => {
+                (submitted(row.get(0), row.get(1)), row.get::<_, Option<Vec<String>>>(2).unwrap_or_default())
+            }
+            Answer::Lost(kept) => {
+                let rooms: BTreeSet<&str> = self.rooms.iter().copied().collect();
+                let ids = kept.ids.into_iter().flatten().collect();
+                (submitted(ids, kept.fresh), rooms.into_iter().map(str::to_owned).collect())
+            }
+        })
+    }
+
+    async fn ask(
+        &self,
+        client: &impl GenericClient,
+        statement: &str,
+        more: &[&(dyn ToSql + Sync)],
+        now: UnixMs,
+        pending_max: Option<u64>,
+    ) -> Result<Row, Broken> {
+        let limit = pending_max.map(|max| i64::try_from(max).unwrap_or(i64::MAX));
+        let columns: [&(dyn ToSql + Sync); 15] = [
+            &self.keys,
+            &self.rooms,
+            &self.lane_groups,
+            &self.ceilings,
+            &self.gaps,
+            &self.kinds,
+            &self.groups,
+            &self.prios,
+            &self.run_ats,
+            &self.dedups,
+            &self.retries,
+            &self.payloads,
+            &self.parents,
+            &now.0,
+            &limit,
+        ];
+        let statement = client.prepare_cached(statement).await?;
+        let asked = client.query_one(&statement, &[&columns[..], more].concat()).await;
+        asked.map_err(|error| full(&error, pending_max).map_or_else(|| error.into(), Broken::Said))
+    }
+}
+
+fn submitted(ids: Vec<i64>, fresh: Vec<bool>) -> Vec<Submitted> {
+    ids.into_iter().zip(fresh).map(|(id, new)| Submitted { id: TaskId(id), new }).collect()
 }
 
 /// The server's own word for "too many wait", with the number.

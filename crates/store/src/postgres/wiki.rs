@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use malla_queue::{Act, GroupId, Result, Scope};
+use malla_wiki::metrics::{KeptTally, WikiCounts};
 use malla_wiki::pipeline::Plan;
 use malla_wiki::{
     Block, Committed, Extraction, ExtractionId, Import, ImportId, Imported, Known, Limits, Mark, NewExtraction,
@@ -12,7 +13,7 @@ use malla_wiki::{
 
 use super::pool::with_retries;
 use super::{Postgres, point, said, verb, wiki_commit, wiki_extractions as extractions, wiki_imports as imports};
-use super::{wiki_reads as reads, wiki_sites as sites};
+use super::{wiki_counts, wiki_reads as reads, wiki_sites as sites, wiki_tallies as tallies};
 use crate::{checks, wiki_ask, wiki_change, wiki_rows};
 
 #[async_trait]
@@ -112,6 +113,19 @@ impl Wikis for Postgres {
     async fn take_batch(&self, imported: Imported) -> Result<Committed> {
         wiki_change::check(&imported.changes)?;
         Ok(verb!(self, "wiki.import", |client, now| imports::take(&mut client, &imported, now)))
+    }
+
+    async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {
+        tallies::get(&mut self.client().await?, wiki, pageid).await.map_err(said)
+    }
+
+    async fn keep_tally(&self, wiki: WikiId, pageid: PageId, version: u64, tally: KeptTally) -> Result<()> {
+        verb!(self, "wiki", |client, _now| tallies::keep(&mut client, wiki, pageid, version, &tally));
+        Ok(())
+    }
+
+    async fn wiki_counts(&self, wiki: WikiId, top: usize) -> Result<WikiCounts> {
+        wiki_counts::read(&mut self.client().await?, wiki, top).await.map_err(said)
     }
 
     async fn ask(&self, scope: &Scope, plan: &Plan, limits: Limits) -> Result<Vec<Row>> {

@@ -10,16 +10,17 @@ use malla_wiki::{Block, PageChange, Revision, TextHash, TextPlace};
 
 use super::pool::Broken;
 use super::wiki_pages::{self as pages, Locked};
-use super::{sql, wiki_users as users};
+use super::{sql, wiki_tallies as tallies, wiki_users as users};
 use crate::analyze_rows::int;
 use crate::fetch_rows::plain;
 use crate::wiki_change::{Effects, Incoming, Kept, Place, tags};
+use crate::wiki_figures::Figures;
 use crate::wiki_revisions::flags;
 
 /// Bytes of blocks in one statement at most (a larger one goes alone).
 const BATCH_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Writes changes of pages that are locked. The wikis' counters are left to [`count_wikis`].
+/// Writes changes of pages that are locked. The wikis' counters are left to [`wiki_counts`](super::wiki_counts::add).
 pub(super) async fn apply(
     tx: &Transaction<'_>,
     changes: &[PageChange],
@@ -28,13 +29,15 @@ pub(super) async fn apply(
     now: UnixMs,
 ) -> Result<Effects, Broken> {
     let Locked { places, kept } = locked;
-    let effects = Effects::of(changes, places, incoming, kept);
+    let mut effects = Effects::of(changes, places, incoming, kept);
     if changes.is_empty() {
         return Ok(effects);
     }
     if !incoming.is_empty() {
         let users = users::hold(tx, incoming, &effects.left).await?;
-        let new = put_revisions(tx, changes, incoming, places, &users, now).await?;
+        let editor = |new: &Revision| new.user.as_deref().and_then(|name| users.get(&plain(name)).copied());
+        let editors: Vec<Option<i64>> = incoming.iter().map(|(_, new)| editor(new)).collect();
+        let new = put_revisions(tx, changes, incoming, places, &editors, now).await?;
         if new != int((incoming.len() - kept.len()) as u64) {
             // Somebody has brought one of them to another page since we looked.
             return Err(Broken::Again("a revision moves at the same moment".into()));
@@ -42,6 +45,8 @@ pub(super) async fn apply(
         put_notes(tx, changes, incoming).await?;
         put_tags(tx, changes, incoming, kept).await?;
         users::erase(tx, &effects.left).await?;
+        tallies::forget(tx, &effects).await?;
+        effects.figures = Figures::of(changes, incoming, &editors, kept);
     }
     put_texts(tx, changes, places).await?;
     let (ids, more): (Vec<i64>, Vec<i64>) = effects.pages.iter().unzip();
@@ -56,14 +61,12 @@ async fn put_revisions(
     changes: &[PageChange],
     incoming: &[Incoming<'_>],
     places: &[Place],
-    users: &HashMap<Cow<'_, str>, i64>,
+    editors: &[Option<i64>],
     now: UnixMs,
 ) -> Result<i64, Broken> {
     let number = |read: fn(&Revision) -> i64| incoming.iter().map(|(_, new)| read(new)).collect::<Vec<i64>>();
     let (wikis, revids) = pages::keys(changes, incoming);
     let pages: Vec<i64> = incoming.iter().map(|(number, _)| places[*number].id).collect();
-    let editor = |new: &Revision| new.user.as_deref().and_then(|name| users.get(&plain(name)).copied());
-    let editors: Vec<Option<i64>> = incoming.iter().map(|(_, new)| editor(new)).collect();
     let userids: Vec<Option<i64>> = incoming.iter().map(|(_, new)| new.userid).collect();
     let flags: Vec<i16> = incoming.iter().map(|(_, new)| flags(new)).collect();
     let statement = tx.prepare_cached(sql!("wiki/put_revisions")).await?;
@@ -185,30 +188,5 @@ async fn put_blocks(tx: &Transaction<'_>, blocks: &[(i64, &Block)]) -> Result<()
     let packed: Vec<&[u8]> = blocks.iter().map(|(_, block)| block.packed.as_slice()).collect();
     let statement = tx.prepare_cached(sql!("wiki/put_blocks")).await?;
     tx.execute(&statement, &[&pages, &numbers, &bytes, &packed]).await?;
-    Ok(())
-}
-
-/// Counts what wikis have more, and their visits (by wiki) of this day. The last of all locks: everybody wants this one.
-pub(super) async fn count_wikis(
-    tx: &Transaction<'_>,
-    effects: &Effects,
-    visits: Option<(i64, i64)>,
-    day: i64,
-) -> Result<(), Broken> {
-    let mut all: BTreeMap<i64, (i64, i64, i64)> =
-        effects.wikis.iter().map(|(wiki, (pages, revisions))| (*wiki, (*pages, *revisions, 0))).collect();
-    if let Some((wiki, more)) = visits {
-        all.entry(wiki).or_default().2 += more;
-    }
-    all.retain(|_, more| *more != (0, 0, 0));
-    if all.is_empty() {
-        return Ok(());
-    }
-    let of = |read: fn(&(i64, i64, i64)) -> i64| all.values().map(read).collect::<Vec<i64>>();
-    let wikis: Vec<i64> = all.keys().copied().collect();
-    let statement = tx.prepare_cached(sql!("wiki/write_wikis")).await?;
-    let params: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-        [&wikis, &of(|more| more.0), &of(|more| more.1), &of(|more| more.2), &day];
-    tx.execute(&statement, &params).await?;
     Ok(())
 }

@@ -7,13 +7,14 @@ use malla_wiki::{Committed, Settled};
 use super::act::Roused;
 use super::fetch::begin;
 use super::pool::Broken;
-use super::{finish, point, sql, wiki_change as change, wiki_extractions as extractions, wiki_pages as pages};
+use super::{finish, point, sql, wiki_change as change, wiki_counts as counts};
+use super::{wiki_extractions as extractions, wiki_pages as pages};
 use crate::analyze_rows::int;
 use crate::taken::Taken;
 use crate::wiki_change::{incoming, next_task};
 use crate::wiki_rows::day;
 
-/// Returns also the rooms to rouse. The locks are taken in order: the extraction, pages, names, lanes, wikis.
+/// Returns also the rooms to rouse. The locks are taken in order: the extraction, pages, names, lanes, counts, wikis.
 pub(super) async fn commit(client: &mut Object, settled: &Settled, now: UnixMs) -> Result<Roused<Committed>, Broken> {
     let tx = begin(client).await?;
     if let Some(step) = &settled.step {
@@ -43,7 +44,7 @@ pub(super) async fn commit(client: &mut Object, settled: &Settled, now: UnixMs) 
         extractions::step(&tx, step, next_task(settled, &finished.followed), now).await?;
     }
     let visits = visited.map(|visited| (visited.wiki.0, int(visited.pages.len() as u64)));
-    change::count_wikis(&tx, &effects, visits, day(now)).await?;
+    counts::add(&tx, &effects, visits, day(now)).await?;
     point("wiki.commit", "inside");
     tx.commit().await?;
     Ok((Committed::Done, finished.rouse))

@@ -9,7 +9,7 @@ use super::fetch::begin as begin_by_index;
 use super::fetch_pages::new_ids;
 use super::perform::{first_answer, settle};
 use super::pool::Broken;
-use super::{point, read, sql, wiki_change as change, wiki_pages as pages, wiki_sites as sites};
+use super::{point, read, sql, wiki_change as change, wiki_counts as counts, wiki_pages as pages, wiki_sites as sites};
 use crate::analyze_rows::int;
 use crate::listing::Builder;
 use crate::wiki_change::incoming;
@@ -75,7 +75,7 @@ fn read_import(row: &Row) -> ImportRow {
     }
 }
 
-/// The locks are taken in order: the import, pages, names, the wiki.
+/// The locks are taken in order: the import, pages, names, counts, the wiki.
 pub(super) async fn take(client: &mut Object, imported: &Imported, now: UnixMs) -> Result<Committed, Broken> {
     let tx = begin_by_index(client).await?;
     let statement = tx.prepare_cached(import!(" WHERE i.id = $1 FOR UPDATE OF i")).await?;
@@ -91,7 +91,7 @@ pub(super) async fn take(client: &mut Object, imported: &Imported, now: UnixMs) 
     let statement = tx.prepare_cached(sql!("wiki/write_import")).await?;
     let (id, batches) = (import.id.0.0, int(import.batches + 1));
     tx.execute(&statement, &[&id, &batches, &more_pages, &more, &imported.last, &now.0]).await?;
-    change::count_wikis(&tx, &effects, None, day(now)).await?;
+    counts::add(&tx, &effects, None, day(now)).await?;
     point("wiki.import", "inside");
     tx.commit().await?;
     Ok(Committed::Done)

@@ -81,9 +81,17 @@ async fn kept(tx: &Transaction<'_>, wikis: &[i64], revids: &[i64]) -> Result<Has
     }
     let rows = tx.query(&tx.prepare_cached(sql!("wiki/kept")).await?, &[&wikis, &revids]).await?;
     let read = |row: &tokio_postgres::Row| {
-        let editor: Option<i64> = row.get(5);
-        let editor = editor.zip(row.get::<_, Option<String>>(6));
-        ((row.get(0), row.get(1)), Kept { page: row.get(2), at: row.get(3), extracted_at: row.get(4), editor })
+        let editor: Option<i64> = row.get(8);
+        let kept = Kept {
+            page: row.get(2),
+            at: row.get(3),
+            extracted_at: row.get(4),
+            size: row.get(5),
+            flags: row.get(6),
+            sha1: row.get(7),
+            editor: editor.zip(row.get::<_, Option<String>>(9)),
+        };
+        ((row.get(0), row.get(1)), kept)
     };
     Ok(rows.iter().map(read).collect())
 }

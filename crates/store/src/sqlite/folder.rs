@@ -8,16 +8,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use malla_queue::{Error, Result};
 use rusqlite::Connection;
 
 use super::{broken, open_folder};
 
-/// Pages of the log that are folded at a time. The more, the fewer in all, for most pages change again and again; and
-/// while the disk writes them, a sync of the log takes longer.
-const STEP: usize = 8_192;
+/// Pages of the log that are folded at a time, at least. While the disk writes them, a sync of the log takes longer, and
+/// the more there are, the longer.
+const STEP: usize = 1_024;
+/// From the beginning of one to that of the next: in a rush more are folded at once, for most pages change again and again.
+const APART: Duration = Duration::from_millis(100);
 /// A log of this many pages (64 MiB) shall start anew as soon as the folder has caught up,
 const LONG: usize = 16_384;
 /// and at one of this many the writer waits for that.
@@ -95,10 +97,12 @@ fn run(shared: &Shared, woken: &Receiver<()>) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
         folded = shared.pages.load(Ordering::Relaxed);
+        let began = Instant::now();
         fold(&shared.conn.lock().unwrap_or_else(PoisonError::into_inner));
         if folded >= LONG {
             shared.nearly.store(true, Ordering::Relaxed);
         }
+        std::thread::sleep(APART.saturating_sub(began.elapsed()));
     }
 }
 

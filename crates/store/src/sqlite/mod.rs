@@ -10,6 +10,8 @@ mod analyze_batches;
 mod analyze_commit;
 mod analyze_studies;
 mod analyze_sweep;
+pub mod backup;
+mod cluster;
 mod fetch;
 mod fetch_commit;
 mod fetch_devices;
@@ -37,10 +39,12 @@ mod tx;
 mod wiki;
 mod wiki_change;
 mod wiki_commit;
+mod wiki_counts;
 mod wiki_extractions;
 mod wiki_imports;
 mod wiki_reads;
 mod wiki_sites;
+mod wiki_tallies;
 mod words;
 mod writer;
 
@@ -50,6 +54,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use malla_cluster::Term;
 use malla_queue::{
     Act, Arrivals, Bulk, Clock, Ending, Error, Holder, KindCounts, Lane, LaneChange, LaneFilter, LaneKey, LanePage,
     LeaseRequest, LeaseToken, Leases, Limits, Move, NewTask, Queue, Result, Retention, Room, Scope, Submitted, Task,
@@ -88,13 +93,15 @@ const REAP_STEP: usize = 1_000;
 
 pub struct Sqlite {
     path: PathBuf,
-    writer: Mutex<Option<Arc<Writer>>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    writer: Arc<Mutex<Option<Arc<Writer>>>>,
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
     readers: Arc<Readers>,
-    words: Mutex<Option<Arc<Words>>>,
+    words: Arc<Mutex<Option<Arc<Words>>>>,
     signals: Arc<Signals>,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    /// All that is written through this handle is a leader's, and refused once another one leads.
+    term: Option<Term>,
 }
 
 struct Readers {
@@ -105,7 +112,7 @@ struct Readers {
 
 impl Sqlite {
     /// Opens or makes the store at `path`. The caller sees to it that nobody else has it open.
-    /// Leases of members are taken back: their process is gone. (Devices may still be at work.)
+    /// Leases of members are taken back and nobody leads: their process is gone. (Devices may still be at work.)
     pub async fn open(path: &Path, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
         let opened = path.to_owned();
         let (conn, words, readers) = tokio::task::spawn_blocking(move || open_all(&opened))
@@ -115,24 +122,30 @@ impl Sqlite {
         let (writer, thread) = Writer::start(conn, path, clock.clone(), signals.clone())?;
         let store = Arc::new(Self {
             path: path.to_owned(),
-            writer: Mutex::new(Some(Arc::new(writer))),
-            thread: Mutex::new(Some(thread)),
+            writer: Arc::new(Mutex::new(Some(Arc::new(writer)))),
+            thread: Arc::new(Mutex::new(Some(thread))),
             readers: Arc::new(Readers {
                 idle: Mutex::new(readers),
                 turn: Semaphore::new(READERS),
                 asking: Semaphore::new(ASKING),
             }),
-            words: Mutex::new(Some(Arc::new(words))),
+            words: Arc::new(Mutex::new(Some(Arc::new(words)))),
             signals,
             clock,
             limits,
+            term: None,
         });
         while store.reap_step(REAP_STEP, Some(Holder::MEMBER_PREFIX)).await? == REAP_STEP as u64 {}
+        store.write("cluster", Durability::Process, |tx| cluster::begin_alone(tx)).await?;
         Ok(store)
     }
 
     /// Writes out what is in hand and folds the log into the file. Verbs after this are refused.
     pub async fn close(&self) {
+        // A leader's handle is not the one that opened the store.
+        if self.term.is_some() {
+            return;
+        }
         // The writer must be the last to close the file: then SQLite removes its log.
         let _all = self.readers.turn.acquire_many(READERS as u32).await;
         self.readers.turn.close();
@@ -157,7 +170,9 @@ impl Sqlite {
     ) -> Result<T> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let writer = writer.ok_or_else(closed)?;
-        writer.write(name, durability, verb).await
+        let Some(term) = self.term else { return writer.write(name, durability, verb).await };
+        let fenced = move |tx: &mut tx::Tx<'_>| cluster::check_term(tx, term).and_then(|()| verb(tx));
+        writer.write(name, durability, fenced).await
     }
 
     async fn read<T: Send + 'static>(&self, look: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use malla_queue::{Act, GroupId, Result, Scope};
+use malla_wiki::metrics::{KeptTally, WikiCounts};
 use malla_wiki::pipeline::Plan;
 use malla_wiki::{
     Block, Committed, Extraction, ExtractionId, Import, ImportId, Imported, Known, Limits, Mark, NewExtraction,
@@ -12,7 +13,7 @@ use malla_wiki::{
 
 use super::writer::Durability::{Power, Process};
 use super::{Sqlite, wiki_commit, wiki_extractions as extractions, wiki_imports as imports, wiki_reads as reads};
-use super::{in_one_view, wiki_sites as sites};
+use super::{in_one_view, wiki_counts, wiki_sites as sites, wiki_tallies as tallies};
 use crate::{checks, wiki_ask, wiki_change, wiki_rows};
 
 #[async_trait]
@@ -118,6 +119,18 @@ impl Wikis for Sqlite {
     async fn take_batch(&self, imported: Imported) -> Result<Committed> {
         wiki_change::check(&imported.changes)?;
         self.write("wiki.import", Power, move |tx| imports::take(tx, &imported)).await
+    }
+
+    async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {
+        self.read(move |conn| in_one_view(conn, |conn| tallies::get(conn, wiki, pageid))).await
+    }
+
+    async fn keep_tally(&self, wiki: WikiId, pageid: PageId, version: u64, tally: KeptTally) -> Result<()> {
+        self.write("wiki", Process, move |tx| tallies::keep(tx, wiki, pageid, version, &tally)).await
+    }
+
+    async fn wiki_counts(&self, wiki: WikiId, top: usize) -> Result<WikiCounts> {
+        self.read(move |conn| in_one_view(conn, |conn| wiki_counts::read(conn, wiki, top))).await
     }
 
     async fn ask(&self, scope: &Scope, plan: &Plan, limits: Limits) -> Result<Vec<Row>> {

@@ -7,10 +7,11 @@ use malla_queue::Result;
 use malla_wiki::{PageChange, Revision};
 
 use super::tx::Tx;
-use super::{sql, wiki_reads};
+use super::{sql, wiki_counts, wiki_reads, wiki_tallies};
 use crate::analyze_rows::int;
 use crate::fetch_rows::plain;
 use crate::wiki_change::{Effects, Incoming, Kept, Place, incoming, last_block, tags};
+use crate::wiki_figures::Figures;
 use crate::wiki_revisions::flags;
 use crate::wiki_rows::no_wiki;
 
@@ -43,13 +44,15 @@ pub(super) fn apply(tx: &Tx<'_>, changes: &[PageChange], found: &[Option<i64>]) 
     let places = changes.iter().zip(found).map(|(change, id)| place(tx, change, *id)).collect::<Result<Vec<_>>>()?;
     let incoming = incoming(changes);
     let kept = kept(tx, changes, &incoming)?;
-    let effects = Effects::of(changes, &places, &incoming, &kept);
-    let mut users = Users::default();
+    let mut effects = Effects::of(changes, &places, &incoming, &kept);
+    let (mut users, mut editors) = (Users::default(), Vec::with_capacity(incoming.len()));
     for (number, revision) in &incoming {
         let (wiki, page) = (changes[*number].wiki.0, places[*number].id);
         let editor = revision.user.as_deref().map(|name| users.id(tx, name)).transpose()?;
         put_revision(tx, (wiki, page), revision, editor, kept.get(&(wiki, revision.revid.0)))?;
+        editors.push(editor);
     }
+    effects.figures = Figures::of(changes, &incoming, &editors, &kept);
     for (change, place) in changes.iter().zip(&places) {
         put_texts(tx, place.id, change)?;
     }
@@ -57,6 +60,8 @@ pub(super) fn apply(tx: &Tx<'_>, changes: &[PageChange], found: &[Option<i64>]) 
         tx.run(sql!("wiki/drop_user"), (user,))?;
     }
     count_and_write(tx, changes, &places, &effects)?;
+    wiki_tallies::forget(tx, &effects)?;
+    wiki_counts::add(tx, &effects)?;
     Ok(effects)
 }
 
@@ -75,12 +80,15 @@ fn kept(tx: &Tx<'_>, changes: &[PageChange], incoming: &[Incoming<'_>]) -> Resul
     for (number, revision) in incoming {
         let key = (changes[*number].wiki.0, revision.revid.0);
         let kept = tx.one(sql!("wiki/kept"), key, |row| {
-            let editor: Option<i64> = row.get(3)?;
+            let editor: Option<i64> = row.get(6)?;
             Ok(Kept {
                 page: row.get(0)?,
                 at: row.get(1)?,
                 extracted_at: row.get(2)?,
-                editor: editor.zip(row.get::<_, Option<String>>(4)?),
+                size: row.get(3)?,
+                flags: row.get(4)?,
+                sha1: row.get(5)?,
+                editor: editor.zip(row.get::<_, Option<String>>(7)?),
             })
         })?;
         all.extend(kept.map(|kept| (key, kept)));
@@ -201,9 +209,6 @@ fn count_and_write(tx: &Tx<'_>, changes: &[PageChange], places: &[Place], effect
             let all = revisions.get(&place.id).copied().unwrap_or(0);
             tx.run(sql!("wiki/take_pulse"), (place.id, PULSE_MIN.max(all / 10).min(all)))?;
         }
-    }
-    for (wiki, (pages, revisions)) in &effects.wikis {
-        tx.run(sql!("wiki/add_to_wiki"), (wiki, pages, revisions))?;
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ pub(super) fn attach(path: &Path, reader: &Connection) -> Result<()> {
     run(reader, "ATTACH DATABASE ?1 AS words", (file.to_string_lossy(),)).map_err(broken).map(|_| ())
 }
 
-fn path_of(store: &Path) -> PathBuf {
+pub(super) fn path_of(store: &Path) -> PathBuf {
     let mut file = store.as_os_str().to_owned();
     file.push("-words");
     file.into()
@@ -121,7 +121,7 @@ fn identity_of(store: &Connection) -> rusqlite::Result<String> {
     store.query_row("SELECT identity FROM store", (), |row| row.get(0))
 }
 
-fn remove(file: &Path) -> Result<()> {
+pub(super) fn remove(file: &Path) -> Result<()> {
     for suffix in ["", "-wal", "-shm"] {
         let mut path = file.as_os_str().to_owned();
         path.push(suffix);

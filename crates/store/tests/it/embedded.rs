@@ -102,3 +102,19 @@ async fn numbers_go_on_after_a_restart() {
     assert!(again.id.0 > page.0 && house.answers(again.id).await[0].page.id > page);
     store.close().await;
 }
+
+#[tokio::test]
+async fn the_next_process_leads_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("malla.db");
+    let (store, house) = sqlite_at(&path).await;
+    let before = house.new_member("before").await;
+    let first = house.stand(before).await.unwrap();
+    store.close().await;
+    let (store, house) = sqlite_at(&path).await;
+    assert!(house.cluster.members().await.unwrap().is_empty());
+    let now = house.new_member("now").await;
+    assert!(now > before);
+    assert!(house.stand(now).await > Some(first));
+    store.close().await;
+}

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use malla_access::Access;
 use malla_analyze::Analyze;
+use malla_cluster::{Cluster, Term};
 use malla_fetch::Fetch;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{
@@ -28,6 +29,9 @@ pub(crate) struct House {
     pub(crate) fetch: Arc<dyn Fetch>,
     pub(crate) analyze: Arc<dyn Analyze>,
     pub(crate) wikis: Arc<dyn Wikis>,
+    pub(crate) cluster: Arc<dyn Cluster>,
+    /// The same house for its leader of this term.
+    pub(crate) under: Box<dyn Fn(Term) -> House + Send + Sync>,
     pub(crate) clock: Arc<ManualClock>,
     /// Where an embedded store lies; it goes with the house. A database goes with its server.
     _directory: Option<tempfile::TempDir>,
@@ -37,11 +41,27 @@ pub(crate) fn small_limits() -> Limits {
     Limits { pending_max: 10_000, ..Limits::default() }
 }
 
-fn house<S>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House
-where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze + Wikis,
-{
+/// What both stores have beside their verbs.
+trait Store: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze + Wikis + Cluster {
+    fn under(&self, term: Term) -> Arc<Self>;
+}
+
+impl Store for Sqlite {
+    fn under(&self, term: Term) -> Arc<Self> {
+        Sqlite::under(self, term)
+    }
+}
+
+impl Store for Postgres {
+    fn under(&self, term: Term) -> Arc<Self> {
+        Postgres::under(self, term)
+    }
+}
+
+fn house<S: Store>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House {
+    let (fenced, its_clock) = (store.clone(), clock.clone());
     House {
+        under: Box::new(move |term| house(Store::under(&*fenced, term), its_clock.clone(), None)),
         queue: store.clone(),
         access: store.clone(),
         notify: store.clone(),
@@ -49,7 +69,8 @@ where
         alerts: store.clone(),
         fetch: store.clone(),
         analyze: store.clone(),
-        wikis: store,
+        wikis: store.clone(),
+        cluster: store,
         clock,
         _directory: directory,
     }

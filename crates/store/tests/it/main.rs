@@ -13,5 +13,8 @@ mod harness_fetch;
 mod harness_notify;
 mod harness_wiki;
 mod model;
+mod proxy;
 mod shared;
+mod shared_cluster;
+mod shared_doubts;
 mod shared_wiki;

@@ -4,8 +4,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use malla_analyze::TakenBatch;
 use malla_notify::Accepted;
 use malla_queue::{Error, Result, Scope};
+use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 use crate::harness::{House, act, fresh_database, postgres_at};
@@ -15,17 +17,17 @@ use crate::harness_notify::{keyed, new_event};
 
 const A: &str = "https://a.example/1";
 
-async fn connect(url: &str) -> Client {
+pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
-/// Runs a verb, and cuts its connection while it waits for a lane that somebody else has locked.
-pub(crate) async fn cut<T: Send + 'static>(
+/// Locks all lanes, and lets `verb` run until it waits for one of them and its connection is cut there.
+async fn cut_at_lane<T: Send + 'static>(
     url: &str,
     verb: impl Future<Output = Result<T>> + Send + 'static,
-) -> Result<T> {
+) -> (Client, JoinHandle<Result<T>>) {
     let (locker, killer) = (connect(url).await, connect(url).await);
     locker.batch_execute("BEGIN; SELECT 1 FROM lane FOR UPDATE").await.unwrap();
     let verb = tokio::spawn(verb);
@@ -37,9 +39,25 @@ pub(crate) async fn cut<T: Send + 'static>(
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    (locker, verb)
+}
+
+/// Runs a verb whose connection is cut while it waits for a lane, and which does not get the lane afterwards either.
+pub(crate) async fn cut<T: Send + 'static>(
+    url: &str,
+    verb: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let (locker, verb) = cut_at_lane(url, verb).await;
     let answer = verb.await.unwrap();
     locker.batch_execute("ROLLBACK").await.unwrap();
     answer
+}
+
+/// Runs a verb whose connection is cut once, while it waits for a lane.
+async fn cut_once<T: Send + 'static>(url: &str, verb: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    let (locker, verb) = cut_at_lane(url, verb).await;
+    locker.batch_execute("ROLLBACK").await.unwrap();
+    verb.await.unwrap()
 }
 
 /// Until no connection of the pool is the one that was cut.
@@ -59,34 +77,26 @@ async fn house() -> (String, Arc<House>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_whose_connection_is_lost_leaves_nothing() {
+async fn a_job_whose_connection_is_lost_is_taken_once() {
     let (url, house) = house().await;
     house.cache(A, "hello").await;
     let fetch = house.fetch.clone();
-    let lost = cut(&url, async move { fetch.ask(anew(&[A, "nonsense"]), act("fetch.ask")).await }).await;
-    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
-    recovered(&house).await;
-    assert_eq!(house.fetch.jobs(&Scope::All, None, 9).await.unwrap().len(), 1);
-    let job = house.ask_for(anew(&[A])).await;
+    let job = cut_once(&url, async move { fetch.ask(anew(&[A]), act("fetch.ask")).await }).await.unwrap();
+    assert_eq!(house.fetch.jobs(&Scope::All, None, 9).await.unwrap().len(), 2);
     house.fetch_all("new").await;
     assert_eq!(house.texts(job.id).await, [(A.into(), "new".into())]);
     house.verify().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_whose_connection_is_lost_may_be_given_again() {
+async fn a_commit_whose_connection_is_lost_counts_once() {
     let (url, house) = house().await;
     let job = house.ask(&[A]).await;
     let leased = house.lease_page().await;
     let commit = malla_fetch::Commit { settled: vec![house.found(&leased, "hello")], ..Default::default() };
     let (fetch, first) = (house.fetch.clone(), commit.clone());
-    let lost = cut(&url, async move { fetch.commit(first).await }).await;
-    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
-    recovered(&house).await;
-    assert!(house.answers(job.id).await.is_empty());
-    for _ in 0..2 {
-        assert_eq!(house.fetch.commit(commit.clone()).await.unwrap(), [Ok(())]);
-    }
+    assert_eq!(cut_once(&url, async move { fetch.commit(first).await }).await.unwrap(), [Ok(())]);
+    assert_eq!(house.fetch.commit(commit).await.unwrap(), [Ok(())]);
     assert_eq!(house.texts(job.id).await, [(task_of(&leased).url.to_string(), "hello".into())]);
     house.verify().await;
 }
@@ -161,7 +171,7 @@ async fn the_last_commit_at_two_nodes_makes_the_answers_due_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_or_its_commit_whose_connection_is_lost_may_be_given_again() {
+async fn a_batch_or_its_commit_whose_connection_is_lost_counts_once() {
     let (url, house) = house().await;
     let id = house.study_with(1).await;
     let leased = house.lease_analysis().await;
@@ -170,16 +180,13 @@ async fn a_batch_or_its_commit_whose_connection_is_lost_may_be_given_again() {
         let analyze = analyze.clone();
         async move { analyze.take(&Scope::All, id, trips("montreal", 1)).await }
     };
-    assert!(matches!(cut(&url, taking).await, Err(Error::Unavailable(_))));
-    recovered(&house).await;
+    assert_eq!(cut_once(&url, taking).await, Ok(TakenBatch::New));
     let first = settled.clone();
-    assert!(matches!(cut(&url, async move { analyze.commit(first).await }).await, Err(Error::Unavailable(_))));
-    recovered(&house).await;
-    assert_eq!((house.study(id).await.taken, house.study(id).await.mapped), (2, 1));
-    house.send(id, trips("montreal", 1)).await;
-    for _ in 0..2 {
-        assert_eq!(house.commit_one(settled.clone()).await, Ok(()));
-    }
+    cut_once(&url, async move { analyze.commit(first).await }).await.unwrap();
+    assert_eq!((house.study(id).await.taken, house.study(id).await.mapped), (3, 2));
+    let again = house.analyze.take(&Scope::All, id, trips("montreal", 1)).await;
+    assert_eq!(again, Ok(TakenBatch::Again));
+    assert_eq!(house.commit_one(settled).await, Ok(()));
     assert_eq!((house.study(id).await.taken, house.study(id).await.mapped), (3, 2));
     house.verify().await;
 }

@@ -8,13 +8,14 @@ use async_trait::async_trait;
 use malla_queue::{Act, Error, GroupId, Result, Scope, TaskId, UnixMs};
 
 use crate::extraction::{Extraction, ExtractionId, NewExtraction};
+use crate::metrics::{ArticleCount, KeptTally, MonthEdits, WikiCounts, month_of};
 use crate::page::{Mark, Page, PageFacts, PageId, Pulse};
 use crate::pipeline::Plan;
 use crate::revision::{Known, RevId, Revision};
 use crate::revisit::pulse_length;
 use crate::site::{NewWiki, Wiki, WikiId};
 use crate::texts::{self, Block, TextHash, TextPlace};
-use crate::verbs::{Committed, Import, ImportId, Imported, Limits, NewImport, PageChange, Row, Settled, Value, Wikis};
+use crate::verbs::{Committed, Import, ImportId, Imported, Limits, NewImport, PageChange, Row, Settled, Wikis};
 
 /// When everything happens that needs a time.
 pub(crate) const NOW: UnixMs = UnixMs(1_700_000_000_000);
@@ -29,11 +30,11 @@ pub(crate) struct Inside {
     pub(crate) revisions: BTreeMap<Mark, Revision>,
     blocks: BTreeMap<(PageId, u32), Block>,
     imports: Vec<Import>,
+    pub(crate) tallies: BTreeMap<PageId, KeptTally>,
+    /// Revisions that were read of histories.
+    pub(crate) read: usize,
     /// So many commits find that a page has changed meanwhile.
     pub(crate) stale: usize,
-    /// What is answered to plans, one after another, and the plans.
-    pub(crate) answers: Vec<Vec<Row>>,
-    pub(crate) asked: Vec<Plan>,
 }
 
 pub(crate) fn wiki(id: i64) -> Wiki {
@@ -99,9 +100,13 @@ impl Kept {
 }
 
 impl Inside {
-    fn apply(&mut self, change: PageChange) {
+    pub(crate) fn apply(&mut self, change: PageChange) {
         let (pageid, new) = (change.pageid, page(change.pageid.0));
         for revision in change.revisions {
+            let before = self.revisions.values().find(|kept| kept.revid == revision.revid).cloned();
+            if before.as_ref() != Some(&revision) {
+                before.iter().chain([&revision]).for_each(|one| self.forget(one));
+            }
             self.revisions.retain(|_, kept| kept.revid != revision.revid);
             self.revisions.insert(revision.mark(), revision);
         }
@@ -122,6 +127,49 @@ impl Inside {
             let pulse =
                 |first: &Mark, last: &Mark| Pulse { edits: newest.len() as u64, first: first.at, last: last.at };
             page.pulse = newest.first().zip(newest.last()).map(|(first, last)| pulse(first, last));
+        }
+    }
+
+    /// Forgets what was counted if this is in it.
+    fn forget(&mut self, revision: &Revision) {
+        if self.tallies.get(&revision.pageid).is_some_and(|tally| tally.mark >= revision.mark()) {
+            self.tallies.remove(&revision.pageid);
+        }
+    }
+
+    fn counts(&self, top: usize) -> WikiCounts {
+        let mut months: BTreeMap<i64, MonthEdits> = BTreeMap::new();
+        let mut editors: BTreeMap<&str, u64> = BTreeMap::new();
+        for revision in self.revisions.values() {
+            let month = month_of(revision.at);
+            let none = MonthEdits { month, edits: 0, minor: 0, anonymous: 0 };
+            let counts = months.entry(month).or_insert(none);
+            counts.edits += 1;
+            counts.minor += u64::from(revision.minor);
+            counts.anonymous += u64::from(revision.anon);
+            if let Some(user) = &revision.user {
+                *editors.entry(user).or_default() += 1;
+            }
+        }
+        let mut top_editors: Vec<_> = editors.iter().map(|(name, edits)| ((*name).to_owned(), *edits)).collect();
+        top_editors.sort_by_key(|(_, edits)| std::cmp::Reverse(*edits));
+        top_editors.truncate(top);
+        let edits = |pageid| self.revisions.values().filter(|revision| revision.pageid == pageid).count() as u64;
+        let count = |page: &Page| ArticleCount {
+            pageid: page.pageid,
+            title: page.facts.title.clone(),
+            edits: edits(page.pageid),
+        };
+        let mut top_pages: Vec<_> = self.pages.values().map(count).filter(|page| page.edits > 0).collect();
+        top_pages.sort_by_key(|page| std::cmp::Reverse(page.edits));
+        top_pages.truncate(top);
+        WikiCounts {
+            pages: self.pages.len() as u64,
+            revisions: self.revisions.len() as u64,
+            editors: editors.len() as u64,
+            months: months.into_values().collect(),
+            top_editors,
+            top_pages,
         }
     }
 }
@@ -159,12 +207,14 @@ impl Wikis for Kept {
         Ok(inside.revisions.values().filter(|kept| revids.contains(&kept.revid)).map(known).collect())
     }
     async fn history(&self, _: WikiId, pageid: PageId, after: Option<Mark>, limit: usize) -> Result<Vec<Revision>> {
-        let inside = self.inside();
+        let mut inside = self.inside();
         let of_page = inside
             .revisions
             .iter()
             .filter(|(mark, kept)| kept.pageid == pageid && after.is_none_or(|after| **mark > after));
-        Ok(of_page.map(|(_, kept)| kept.clone()).take(limit).collect())
+        let history: Vec<_> = of_page.map(|(_, kept)| kept.clone()).take(limit).collect();
+        inside.read += history.len();
+        Ok(history)
     }
     async fn revision(&self, _: WikiId, revid: RevId) -> Result<Option<Revision>> {
         Ok(self.inside().revisions.values().find(|kept| kept.revid == revid).cloned())
@@ -229,14 +279,24 @@ impl Wikis for Kept {
         imported.changes.into_iter().for_each(|change| inside.apply(change));
         Ok(Committed::Done)
     }
-    async fn ask(&self, _: &Scope, plan: &Plan, _: Limits) -> Result<Vec<Row>> {
+    async fn tally(&self, _: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {
+        let inside = self.inside();
+        Ok(inside.pages.get(&pageid).map(|page| (page.clone(), inside.tallies.get(&pageid).cloned())))
+    }
+    async fn keep_tally(&self, _: WikiId, pageid: PageId, version: u64, tally: KeptTally) -> Result<()> {
         let mut inside = self.inside();
-        inside.asked.push(plan.clone());
-        let answer = inside.answers.remove(0);
-        assert!(answer.iter().all(|row: &Vec<Value>| row.len() == plan.columns.len()));
-        Ok(answer)
+        if inside.pages.get(&pageid).is_some_and(|page| page.version == version) {
+            inside.tallies.insert(pageid, tally);
+        }
+        Ok(())
+    }
+    async fn wiki_counts(&self, _: WikiId, top: usize) -> Result<WikiCounts> {
+        Ok(self.inside().counts(top))
     }
 
+    async fn ask(&self, _: &Scope, _: &Plan, _: Limits) -> Result<Vec<Row>> {
+        unreachable!("nobody asks here")
+    }
     async fn extract(&self, _: NewExtraction, _: Act) -> Result<Extraction> {
         unreachable!("nobody extracts here")
     }

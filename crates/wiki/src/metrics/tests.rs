@@ -1,14 +1,13 @@
 //! Histories in memory, counted.
 
-use std::time::Duration;
-
 use malla_queue::UnixMs;
 
+use super::tally::Tally;
 use super::*;
 use crate::dump::kept::{Kept, page, wiki};
-use crate::pipeline::Stage;
 use crate::revision::Revision;
-use crate::verbs::{Limits, Row, Value};
+use crate::site::Wiki;
+use crate::verbs::PageChange;
 
 const DAY: i64 = 86_400_000;
 /// 2018-03-09T12:00:00Z, a Friday.
@@ -139,30 +138,119 @@ async fn metrics_are_told_as_json_and_as_csv() {
 }
 
 #[tokio::test]
-async fn a_wiki_is_counted_by_questions() {
-    let whole = |numbers: &[i64]| -> Row { numbers.iter().map(|number| Value::Whole(*number)).collect() };
+async fn a_wiki_in_numbers() {
     let kept = Kept::with(|inside| {
-        inside.answers = vec![
-            vec![whole(&[2018, 11, 4]), whole(&[2019, 1, 2])],
-            vec![whole(&[2018, 11, 1])],
-            vec![],
-            vec![whole(&[3])],
-            vec![vec![Value::Text("Ana".into()), Value::Whole(5)]],
-            vec![vec![Value::Whole(7), Value::Text("Cat".into()), Value::Whole(6)]],
-        ];
+        inside.pages.extend([7, 8].map(|pageid| (PageId(pageid), page(pageid))));
+        let elsewhere = Revision { pageid: PageId(8), ..revision(8, START + 61 * DAY, "Ana", 5, 9) };
+        let all = a_history().into_iter().chain([elsewhere]);
+        inside.revisions = all.map(|revision| (revision.mark(), revision)).collect();
     });
-    let limits = Limits { rows: 10_000, time: Duration::from_secs(10) };
-    let found = of_wiki(&kept, &wiki(1), limits).await.expect("counted");
-    assert_eq!((found.revisions, found.minor.edits, found.anonymous.edits, found.editors), (6, 1, 0, 3));
+    let found = of_wiki(&kept, &wiki(1)).await.expect("counted");
+    assert_eq!((found.pages, found.revisions, found.editors), (2, 8, 4));
+    assert_eq!((found.minor.edits, found.anonymous), (1, Share { edits: 1, share: 0.125 }));
     let months: Vec<_> = found.months.iter().map(|month| (month.period.as_str(), month.edits, month.minor)).collect();
-    assert_eq!(months, [("2018-11", 4, 1), ("2018-12", 0, 0), ("2019-01", 2, 0)]);
-    assert_eq!((found.top_by_edits[0].user.as_str(), found.top_by_edits[0].edits), ("Ana", 5));
-    assert_eq!((found.top_articles[0].pageid, found.top_articles[0].title.as_str()), (PageId(7), "Cat"));
-    assert!(found.csv().contains("\ntop articles,Cat,6\n"));
-    let asked = &kept.inside().asked;
-    assert!(
-        asked
-            .iter()
-            .all(|plan| matches!(plan.stages[0], Stage::Match(_)) && plan.source[0] == crate::pipeline::Field::Wiki)
-    );
+    assert_eq!(months[..3], [("2018-03", 5, 0), ("2018-04", 0, 0), ("2018-05", 2, 1)]);
+    assert_eq!((months.len(), found.years.len()), (14, 2));
+    let names: Vec<_> = found.top_by_edits.iter().map(|editor| (editor.user.as_str(), editor.edits)).collect();
+    assert_eq!(names, [("Ana", 3), ("Tidy bot", 2), ("192.0.2.1", 1), ("Eva", 1)]);
+    let articles: Vec<_> = found.top_articles.iter().map(|article| (article.pageid.0, article.edits)).collect();
+    assert_eq!(articles, [(7, 7), (8, 1)]);
+    assert!(found.csv().contains("\ntop articles,Page 7,7\n"));
+}
+
+/// A long history in which everything happens that is counted.
+fn a_long_history(count: i64) -> impl Iterator<Item = Revision> {
+    (1..=count).map(|n| {
+        let mut one = revision(n, START + n * n % 977 + n * 7_000_000, "Ana", 0, (n * n % 61) as u64);
+        one.size = (n * 37 % 211) as u64;
+        one.minor = n % 3 == 0;
+        one.user = (n % 11 > 0).then(|| format!("User {}", n * n % 17));
+        one.anon = n % 5 == 0;
+        one
+    })
+}
+
+#[test]
+fn going_on_from_anywhere_is_as_counting_from_the_beginning() {
+    let history: Vec<Revision> = a_long_history(450).collect();
+    let count = |mut tally: Tally, revisions: &[Revision]| {
+        revisions.iter().for_each(|revision| tally.count(revision));
+        tally
+    };
+    let whole = count(Tally::default(), &history);
+    for split in 0..=history.len() {
+        let packed = packing::pack(&count(Tally::default(), &history[..split])).expect("small");
+        let unpacked = packing::unpack(&packed).expect("read back");
+        assert_eq!(count(unpacked, &history[split..]), whole, "split at {split}");
+    }
+}
+
+#[test]
+fn what_is_too_large_is_not_kept_and_what_cannot_be_read_is_passed_over() {
+    let mut tally = Tally::default();
+    tally.count(&revision(1, START, "Ana", 1, 1));
+    let good = packing::pack(&tally).expect("small");
+    assert_eq!(packing::unpack(&good), Some(tally.clone()));
+    let other_format: Vec<u8> = [good[0] + 1].into_iter().chain(good[1..].iter().copied()).collect();
+    for bad in [&[][..], &good[..1], &good[..good.len() / 2], &other_format, &[good[0], 1, 2, 3]] {
+        assert_eq!(packing::unpack(bad), None);
+    }
+    // Hashes cannot be packed.
+    tally.texts.extend((1..600_000_u64).map(|n| (n ^ (n << 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    assert_eq!(packing::pack(&tally), None);
+}
+
+fn a_change(version: u64, revisions: Vec<Revision>) -> PageChange {
+    PageChange {
+        wiki: WikiId(1),
+        pageid: PageId(7),
+        version,
+        facts: page(7).facts,
+        revisions,
+        blocks: Vec::new(),
+        mark: None,
+        complete: false,
+        reconciled: false,
+        visited: false,
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_new_is_read_until_something_old_changes() {
+    let history: Vec<Revision> = a_long_history(2_600).collect();
+    let kept = Kept::default();
+    let read = async || {
+        kept.inside().read = 0;
+        let found = of_page(&kept, &wiki(1), PageId(7)).await.expect("counted");
+        (found, kept.inside().read)
+    };
+    kept.inside().apply(a_change(0, history[..2_300].to_vec()));
+    let (first, all) = read().await;
+    assert_eq!((all, read().await), (2_300, (first, 0)));
+    kept.inside().apply(a_change(1, history[2_300..].to_vec()));
+    let (grown, more) = read().await;
+    assert_eq!((more, &grown), (300, &metrics(history.clone()).await));
+    // So little is not worth keeping: it is read again.
+    assert_eq!(read().await, (grown.clone(), 300));
+
+    let hidden = Revision { user: None, ..history[40].clone() };
+    kept.inside().apply(a_change(2, vec![hidden.clone(), history[50].clone()]));
+    let changed = history.iter().cloned().map(|one| if one.revid == hidden.revid { hidden.clone() } else { one });
+    assert_eq!(read().await, (metrics(changed).await, 2_600));
+}
+
+#[tokio::test]
+async fn kept_bytes_that_cannot_be_read_are_counted_anew_and_bots_are_judged_at_the_end() {
+    let history: Vec<Revision> = a_long_history(1_200).collect();
+    let kept = Kept::default();
+    kept.inside().apply(a_change(0, history.clone()));
+    let mark = history[1_100].mark();
+    kept.inside().tallies.insert(PageId(7), KeptTally { mark, packed: b"what is this".to_vec() });
+    let found = of_page(&kept, &wiki(1), PageId(7)).await.expect("counted");
+    assert_eq!((&found, found.bots.edits), (&metrics(history.clone()).await, 0));
+    assert_eq!(kept.inside().tallies[&PageId(7)].mark, history[1_199].mark(), "it is kept anew");
+    let with_bot = Wiki { about: serde_json::json!({ "bots": ["User 4"] }), ..wiki(1) };
+    let found = of_page(&kept, &with_bot, PageId(7)).await.expect("counted");
+    let by_bot = history.iter().filter(|one| one.user.as_deref() == Some("User 4")).count() as u64;
+    assert!(by_bot > 0 && found.bots.edits == by_bot, "{:?}", found.bots);
 }

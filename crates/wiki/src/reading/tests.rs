@@ -8,6 +8,7 @@ use malla_queue::{Act, GroupId};
 
 use super::*;
 use crate::extraction::{Extraction, ExtractionId, NewExtraction};
+use crate::metrics::{KeptTally, WikiCounts};
 use crate::page::{Mark, Page};
 use crate::pipeline::{self, Collection};
 use crate::revision::{Known, Revision};
@@ -241,6 +242,15 @@ impl Wikis for Shelf {
         unreachable!("a reader only reads")
     }
     async fn take_batch(&self, _: Imported) -> Result<Committed> {
+        unreachable!("a reader only reads")
+    }
+    async fn tally(&self, _: WikiId, _: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {
+        unreachable!("a reader only reads")
+    }
+    async fn keep_tally(&self, _: WikiId, _: PageId, _: u64, _: KeptTally) -> Result<()> {
+        unreachable!("a reader only reads")
+    }
+    async fn wiki_counts(&self, _: WikiId, _: usize) -> Result<WikiCounts> {
         unreachable!("a reader only reads")
     }
     async fn sweep(&self, _: Duration, _: usize) -> Result<u64> {

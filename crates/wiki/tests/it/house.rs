@@ -10,6 +10,7 @@ use malla_queue::{
     Act, Ending, Error, Event, GroupId, LeaseToken, Leased, ManualClock, NewTask, Result, Scope, State, TaskId, UnixMs,
 };
 use malla_reach::Guard;
+use malla_wiki::metrics::{ArticleCount, KeptTally, MonthEdits, WikiCounts, month_of};
 use malla_wiki::pipeline::Plan;
 use malla_wiki::*;
 
@@ -25,6 +26,7 @@ pub(crate) struct Kept {
     pub(crate) pages: BTreeMap<(WikiId, PageId), Page>,
     pub(crate) revisions: BTreeMap<(WikiId, RevId), Revision>,
     pub(crate) blocks: HashMap<(WikiId, PageId, u32), Block>,
+    tallies: HashMap<(WikiId, PageId), KeptTally>,
     pub(crate) extractions: BTreeMap<ExtractionId, Extraction>,
     pub(crate) events: Vec<Event>,
     pub(crate) endings: Vec<Ending>,
@@ -204,7 +206,10 @@ impl Kept {
             watched: true,
         };
         for revision in &change.revisions {
-            self.revisions.insert((change.wiki, revision.revid), revision.clone());
+            let before = self.revisions.insert((change.wiki, revision.revid), revision.clone());
+            if before.as_ref() != Some(revision) {
+                before.iter().chain([revision]).for_each(|one| self.forget(change.wiki, one));
+            }
         }
         for block in &change.blocks {
             self.blocks.insert((change.wiki, change.pageid, block.number), block.clone());
@@ -221,6 +226,43 @@ impl Kept {
         page.complete_at = page.complete_at.or(change.complete.then_some(START));
         page.reconciled_at = if change.reconciled { Some(START) } else { page.reconciled_at };
         page.visited_at = if change.visited { Some(START) } else { page.visited_at };
+    }
+
+    /// Forgets what was counted if this is in it.
+    fn forget(&mut self, wiki: WikiId, revision: &Revision) {
+        let of_page = (wiki, revision.pageid);
+        if self.tallies.get(&of_page).is_some_and(|tally| tally.mark >= revision.mark()) {
+            self.tallies.remove(&of_page);
+        }
+    }
+
+    fn counts(&self, wiki: WikiId, top: usize) -> WikiCounts {
+        let revisions: Vec<_> = self.revisions.iter().filter(|((of, _), _)| *of == wiki).map(|(_, one)| one).collect();
+        let mut counts = WikiCounts { revisions: revisions.len() as u64, ..WikiCounts::default() };
+        let mut months: BTreeMap<i64, MonthEdits> = BTreeMap::new();
+        let mut editors: BTreeMap<String, u64> = BTreeMap::new();
+        for one in &revisions {
+            let none = MonthEdits { month: month_of(one.at), edits: 0, minor: 0, anonymous: 0 };
+            let month = months.entry(none.month).or_insert(none);
+            month.edits += 1;
+            month.minor += u64::from(one.minor);
+            month.anonymous += u64::from(one.anon);
+            one.user.iter().for_each(|name| *editors.entry(name.clone()).or_default() += 1);
+        }
+        counts.months = months.into_values().collect();
+        counts.editors = editors.len() as u64;
+        counts.top_editors = editors.into_iter().collect();
+        counts.top_editors.sort_by_key(|(_, edits)| std::cmp::Reverse(*edits));
+        for ((_, pageid), page) in self.pages.iter().filter(|((of, _), _)| *of == wiki) {
+            counts.pages += 1;
+            let edits = revisions.iter().filter(|one| one.pageid == *pageid).count() as u64;
+            counts.top_pages.push(ArticleCount { pageid: *pageid, title: page.facts.title.clone(), edits });
+        }
+        counts.top_pages.retain(|page| page.edits > 0);
+        counts.top_pages.sort_by_key(|page| std::cmp::Reverse(page.edits));
+        counts.top_editors.truncate(top);
+        counts.top_pages.truncate(top);
+        counts
     }
 
     fn step(&mut self, step: &Step) {
@@ -411,6 +453,24 @@ impl Wikis for House {
 
     async fn take_batch(&self, _: Imported) -> Result<Committed> {
         nothing_like_that()
+    }
+
+    async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {
+        let kept = self.kept();
+        let of_page = (wiki, pageid);
+        Ok(kept.pages.get(&of_page).map(|page| (page.clone(), kept.tallies.get(&of_page).cloned())))
+    }
+
+    async fn keep_tally(&self, wiki: WikiId, pageid: PageId, version: u64, tally: KeptTally) -> Result<()> {
+        let mut kept = self.kept();
+        if kept.pages.get(&(wiki, pageid)).is_some_and(|page| page.version == version) {
+            kept.tallies.insert((wiki, pageid), tally);
+        }
+        Ok(())
+    }
+
+    async fn wiki_counts(&self, wiki: WikiId, top: usize) -> Result<WikiCounts> {
+        Ok(self.kept().counts(wiki, top))
     }
 
     async fn ask(&self, _: &Scope, _: &Plan, _: Limits) -> Result<Vec<Row>> {

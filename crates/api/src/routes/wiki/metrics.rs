@@ -9,7 +9,7 @@ use malla_protocol::{ExportFormat, MetricsQuery};
 use malla_wiki::metrics::{self, ArticleMetrics, WikiMetrics};
 use serde::Serialize;
 
-use super::{LIMITS, page, wiki};
+use super::{page, wiki};
 use crate::App;
 use crate::auth::{May, See};
 use crate::problem::Refusal;
@@ -50,8 +50,7 @@ pub(crate) async fn of_wiki(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let wiki = wiki(&app, &who, &number).await?;
-    let _turn = app.wiki_turns().question().await?;
-    let figures = metrics::of_wiki(app.wikis.as_ref(), &wiki, LIMITS).await?;
+    let figures = metrics::of_wiki(app.wikis.as_ref(), &wiki).await?;
     written(&figures, WikiMetrics::csv, query, &headers)
 }
 

@@ -9,12 +9,11 @@ use super::super::{JOBS, NEW_JOB};
 use super::table;
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, groups, parts};
-
-const ROWS: usize = 50;
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -26,18 +25,14 @@ pub(crate) async fn show(
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let below: Option<JobId> = params.get("cursor").map(str::parse).transpose()?;
-    let mut jobs = console.fetch.jobs(&person.principal.scope(), below, ROWS + 1).await?;
-    let more = jobs.len() > ROWS;
-    jobs.truncate(ROWS);
-    let next = jobs.last().filter(|_| more).map(|job| job.id.to_string());
+    let found = console.fetch.jobs(&person.principal.scope(), below, ROWS + 1).await?;
+    let found = Listed::of(found, |job| job.id.to_string());
     let page = Page::new(JOBS, "Jobs").lead(html! { "Pages that somebody wants, fetched without hurting a site." });
     let page = page.still(html! {
         @if person.may(Permission::Change) { div.buttons { a.button.primary href=(NEW_JOB) { "New job" } } }
     });
-    let rows = rows(console, person, &jobs).await?;
-    let pager = parts::pager(JOBS, &params.only(&["cursor"]), next, ("Newest", "Older"));
-    // Older pages stay as they are.
-    Ok(if below.is_none() { page.live("jobs", rows).live("pager", pager) } else { page.still(rows).still(pager) })
+    let rows = rows(console, person, &found.items).await?;
+    Ok(found.on(page, params, Order::NewestFirst, "jobs", rows))
 }
 
 async fn rows(console: &Console, person: &Person, jobs: &[Job]) -> Result<Markup, Refusal> {

@@ -12,12 +12,11 @@ use super::super::{ALERTS, NEW_ALERT};
 use super::{alert_path, badge, firing, place, rule};
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, groups, parts};
-
-const ROWS: usize = 50;
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -28,19 +27,17 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let mut alerts = console.alerts.alerts(&person.principal.scope(), params.get("cursor"), ROWS + 1).await?;
-    let more = alerts.len() > ROWS;
-    alerts.truncate(ROWS);
-    let next = alerts.last().filter(|_| more).map(|alert| alert.name.clone());
-    let names = groups::names(console, alerts.iter().map(|alert| alert.group)).await?;
+    let found = console.alerts.alerts(&person.principal.scope(), params.get("cursor"), ROWS + 1).await?;
+    let found = Listed::of(found, |alert| alert.name.clone());
+    let names = groups::names(console, found.items.iter().map(|alert| alert.group)).await?;
     let may = person.may(Permission::Change);
-    Ok(Page::new(ALERTS, "Alerts")
+    let rows = rows(may, console.now(), &found.items, &names);
+    let page = Page::new(ALERTS, "Alerts")
         .lead(html! { "Who is told, by e-mail or a webhook, when deliveries fail, are late or stand still." })
         .still(html! {
-            @if may && !alerts.is_empty() { div.buttons { a.button.primary href=(NEW_ALERT) { "New alert" } } }
-        })
-        .live("alerts", rows(may, console.now(), &alerts, &names))
-        .still(parts::pager(ALERTS, &params.only(&["cursor"]), next, ("First", "Further"))))
+            @if may && !found.items.is_empty() { div.buttons { a.button.primary href=(NEW_ALERT) { "New alert" } } }
+        });
+    Ok(found.on(page, params, Order::ByName, "alerts", rows))
 }
 
 fn rows(may: bool, now: UnixMs, alerts: &[Alert], groups: &HashMap<GroupId, String>) -> Markup {

@@ -22,7 +22,7 @@ use super::world::{LEASE, Store, Variables, World};
 use super::{repeat, require_crash_points};
 
 /// Several analyses at once, and few batches in the hands of a process that stops.
-const ROOMY: Variables<'static> = &[("MALLA_ANALYZE_STUDIES_MAX", "20")];
+pub(super) const ROOMY: Variables<'static> = &[("MALLA_ANALYZE_STUDIES_MAX", "20")];
 const PASSAGES: [u64; 3] = [1, 2, 9];
 const KILLS: u64 = 6;
 const FREEZES: u64 = 2;
@@ -30,6 +30,8 @@ const CLIENTS: u64 = 3;
 const TRIPS: u64 = 3_000;
 /// Lines in a batch.
 const LINES: usize = 100;
+/// How long one try of a request may take: who asks a process that stands still shall ask another one soon.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 #[test]
 fn answers_are_the_same_whatever_stops_on_sqlite() {
@@ -89,7 +91,7 @@ struct Campaign {
 
 impl Campaign {
     fn start(worlds: Vec<World>, dice: &mut Dice) -> Self {
-        Self { worlds, clients: Clients::start(dice), began: Instant::now(), crashes: 0 }
+        Self { worlds, clients: Clients::start(dice, TIMEOUT), began: Instant::now(), crashes: 0 }
     }
 
     /// Starts a process at each place.
@@ -223,10 +225,10 @@ fn cut(table: &[u8]) -> Vec<Vec<u8>> {
     lines.chunks(LINES).map(|chunk| [&[header], chunk].concat().concat()).collect()
 }
 
-struct Clients {
+pub(super) struct Clients {
     runtime: tokio::runtime::Runtime,
     servers: watch::Sender<Servers>,
-    caller: Caller,
+    pub(super) caller: Caller,
     shared: Arc<Shared>,
     asking: JoinSet<()>,
 }
@@ -246,11 +248,12 @@ impl Shared {
 }
 
 impl Clients {
-    fn start(dice: &mut Dice) -> Self {
+    /// `timeout` is how long one try of a request may take.
+    pub(super) fn start(dice: &mut Dice, timeout: Duration) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let (servers, there) = watch::channel(Servers::default());
-        let caller = Caller::new(there, Duration::from_secs(2), dice.split());
+        let caller = Caller::new(there, timeout, dice.split());
         let (shared, mut asking) = (Arc::new(Shared::default()), JoinSet::new());
         for (client, seed) in (1..=CLIENTS).enumerate() {
             let (shared, mut dice) = (shared.clone(), dice.split());
@@ -267,12 +270,12 @@ impl Clients {
         Self { runtime, servers, caller, shared, asking }
     }
 
-    fn go_to(&self, servers: Servers) {
+    pub(super) fn go_to(&self, servers: Servers) {
         self.servers.send_replace(servers);
     }
 
     /// Every analysis that was begun has come to its end with the right answers, and the store agrees with itself.
-    fn stop_and_audit(mut self) -> u64 {
+    pub(super) fn stop_and_audit(mut self) -> u64 {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.runtime.block_on(async {
             while let Some(ended) = self.asking.join_next().await {

@@ -52,6 +52,11 @@ pub(super) struct Trials {
 }
 
 impl Trials {
+    fn took(&self, began: Instant) {
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.longest_ms.fetch_max(took, Ordering::Relaxed);
+    }
+
     /// Notes something that must not happen.
     pub(super) fn wrong(&self, what: String) {
         self.wrong.lock().unwrap_or_else(PoisonError::into_inner).push(what);
@@ -107,7 +112,10 @@ impl Caller {
             let Some(servers) = self.servers_there().await else { break };
             let url = self.dice.pick(&servers.urls).expect("one is there");
             let request = self.http.put(format!("{url}{path}")).bearer_auth(&servers.token).body(body.to_vec());
-            match request.send().await {
+            let began = Instant::now();
+            let answer = request.send().await;
+            self.trials.took(began);
+            match answer {
                 Ok(answer) if answer.status() != StatusCode::SERVICE_UNAVAILABLE => return answer.status(),
                 Ok(_) => drop(self.trials.away.fetch_add(1, Ordering::Relaxed)),
                 Err(_) => drop(self.trials.broken.fetch_add(1, Ordering::Relaxed)),
@@ -148,8 +156,7 @@ impl Caller {
         request = body.into_iter().fold(request, |request, body| request.json(body));
         let began = Instant::now();
         let answer = answered(request).await;
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.trials.longest_ms.fetch_max(took, Ordering::Relaxed);
+        self.trials.took(began);
         let Some((answer, is_problem, retry_after)) = answer else {
             self.trials.broken.fetch_add(1, Ordering::Relaxed);
             return Err(Gone);

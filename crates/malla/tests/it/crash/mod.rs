@@ -1,7 +1,8 @@
 //! The crash suite: the real binary under a mixed load, stopped dead at each named point, killed at random, frozen past
 //! its leases, and left without its store; started again; then audited against everything that it had acknowledged.
 //!
-//! `MALLA_CRASH_REPEAT=N` makes every campaign N times as long, `MALLA_CRASH_SEED=N` plays the dice of a seed again.
+//! `MALLA_CRASH_REPEAT=N` makes every campaign N times as long, `MALLA_CRASH_SEED=N` plays the dice of a seed again,
+//! `MALLA_CRASH_PRIMARIES=N` loses the primary of a replicated PostgreSQL N times instead of once.
 //! `MALLA_TEST_POSTGRES` names the PostgreSQL server on which each test makes a database of its own.
 
 mod analyses;
@@ -16,7 +17,10 @@ mod kills;
 mod load;
 mod pages;
 mod points;
+mod primary_lost;
+mod publishers;
 mod record;
+mod replicated;
 mod store_away;
 mod world;
 

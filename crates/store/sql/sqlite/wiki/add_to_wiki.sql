@@ -1,1 +1,1 @@
-UPDATE wiki SET pages = pages + ?2, revisions = revisions + ?3 WHERE id = ?1
+UPDATE wiki SET pages = pages + ?2, revisions = revisions + ?3, editors = editors + ?4 WHERE id = ?1

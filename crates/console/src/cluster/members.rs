@@ -1,0 +1,79 @@
+//! The members of the cluster as a table, machine by machine.
+
+use malla_cluster::{Load, Member, Overview};
+use malla_queue::UnixMs;
+use maud::{Markup, html};
+
+use crate::{parts, words};
+
+/// A cluster may have a thousand; the page is made anew about once a second.
+const ROWS: usize = 200;
+
+pub(super) fn card(now: UnixMs, overview: &Overview) -> Markup {
+    if overview.members.is_empty() {
+        return parts::empty("No process has announced itself yet: it does so within seconds of its start.", None);
+    }
+    let mut members: Vec<&Member> = overview.members.iter().collect();
+    members.sort_by_key(|member| (&member.machine, member.id));
+    let more = members.len().saturating_sub(ROWS);
+    members.truncate(ROWS);
+    html! {
+        section.card {
+            div.card-head { h2 { "Members" } }
+            table.rows {
+                thead { tr {
+                    th { "Member" } th { "State" } th { "Machine" } th { "Roles" } th { "Version" } th { "Load" } th { "Seen" }
+                } }
+                tbody { @for member in members { (line(now, overview, member)) } }
+            }
+            @if more > 0 {
+                p.quiet.pad { "And " (words::count(more as u64)) " more: " code { "malla cluster" } " shows them all." }
+            }
+        }
+    }
+}
+
+fn line(now: UnixMs, overview: &Overview, member: &Member) -> Markup {
+    let medic = member.medic.and_then(|medic| overview.members.iter().find(|other| other.id == medic));
+    html! {
+        tr {
+            td data-label="Member" {
+                (member.name)
+                @if let Some(address) = &member.address { p.note.quiet { (address) } }
+                @if let Some(medic) = medic { p.note.quiet { "supervised by " (medic.name) } }
+            }
+            td data-label="State" {
+                (badge(overview, member))
+                @if overview.leads(member) { " " span.badge.s-running { "leads" } }
+                @if member.to_restart { " " span.badge.s-paused { "restarting" } }
+            }
+            td data-label="Machine" { (member.machine) }
+            td data-label="Roles" { (member.roles.join(", ")) }
+            td data-label="Version" { (member.version) }
+            td data-label="Load" { (load(overview.lives(member).then_some(member.load))) }
+            td data-label="Seen" { (words::time(now, member.seen_at)) }
+        }
+    }
+}
+
+fn badge(overview: &Overview, member: &Member) -> Markup {
+    html! {
+        @if overview.lives(member) { span.badge.s-succeeded { "alive" } } @else { span.badge.s-failed { "lost" } }
+    }
+}
+
+/// What the dead said last says nothing about now.
+fn load(load: Option<Load>) -> Markup {
+    html! {
+        @match load {
+            Some(Load { tasks, cpu, memory_bytes }) => {
+                (words::counted(tasks, "task"))
+                p.note.quiet {
+                    (format!("{:.0} % of a core, ", cpu * 100.0))
+                    (words::bytes(usize::try_from(memory_bytes).unwrap_or(usize::MAX)))
+                }
+            },
+            None => span.quiet { "–" },
+        }
+    }
+}

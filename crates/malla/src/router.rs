@@ -1,0 +1,84 @@
+//! What this process answers over HTTP, put together from the rooms.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use malla_access::Passwords;
+use malla_queue::SystemClock;
+use malla_store::Opened;
+use metrics_exporter_prometheus::PrometheusHandle;
+
+use crate::config::Config;
+use crate::roles::{Crew, Rooms};
+
+/// The API and the console with what they work with.
+pub(crate) fn router(
+    config: &Config,
+    clock: &Arc<SystemClock>,
+    metrics: PrometheusHandle,
+    store: &Opened,
+    (notifying, fetching, wiki, analyzing): Rooms<'_>,
+    passwords: Passwords,
+    crew: &Crew,
+) -> Router {
+    let secure_cookies = config.tls().is_some() || config.console.behind_https;
+    let settings = malla_api::Settings {
+        body_bytes_max: config.http.body_bytes_max,
+        request_timeout: Duration::from_secs(config.http.request_timeout_s),
+        anonymous_role: config.anonymous_role(),
+        metrics_public: config.metrics_public,
+        secure_cookies,
+        idempotency_keep: Duration::from_secs(config.http.idempotency_keep_h * 3_600),
+        limits: config.limits(),
+    };
+    let stopping = crew.stopping();
+    let api = malla_api::router(malla_api::Services {
+        queue: store.queue.clone(),
+        access: store.access.clone(),
+        notify: notifying.notify.clone(),
+        statistics: notifying.statistics.clone(),
+        alerts: notifying.alerts.clone(),
+        intake: notifying.intake.clone(),
+        fetch: fetching.fetch.clone(),
+        dispatcher: fetching.dispatcher.clone(),
+        fetching: fetching.for_api(),
+        analyze: analyzing.analyze.clone(),
+        analyzing: analyzing.for_api(),
+        wikis: wiki.wikis.clone(),
+        asking: wiki.asking.clone(),
+        cluster: store.cluster.clone(),
+        dead_after: config.cluster.dead_after(),
+        clock: clock.clone(),
+        passwords: passwords.clone(),
+        metrics: Arc::new(move || metrics.render()),
+        backend: store.backend,
+        ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(()) }),
+        settings: settings.clone(),
+    });
+    let console = malla_console::router(malla_console::Services {
+        queue: store.queue.clone(),
+        access: store.access.clone(),
+        notify: notifying.notify.clone(),
+        statistics: notifying.statistics.clone(),
+        alerts: notifying.alerts.clone(),
+        intake: notifying.intake.clone(),
+        fetch: fetching.fetch.clone(),
+        fetching: fetching.for_console(),
+        analyze: analyzing.analyze.clone(),
+        wikis: wiki.wikis.clone(),
+        asking: wiki.asking.clone(),
+        visits_per_day: wiki.visits_per_day(),
+        cluster: store.cluster.clone(),
+        dead_after: config.cluster.dead_after(),
+        clock: clock.clone(),
+        passwords,
+        settings: malla_console::Settings {
+            secure_cookies,
+            session_lasts: Duration::from_secs(config.console.session_h * 3_600),
+            anonymous_role: config.anonymous_role(),
+            version: env!("CARGO_PKG_VERSION"),
+        },
+    });
+    malla_api::layers(api.merge(console), &settings)
+}

@@ -1,0 +1,1 @@
+DELETE FROM cluster_assignment WHERE medic = $1

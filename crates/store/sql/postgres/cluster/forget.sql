@@ -1,0 +1,1 @@
+DELETE FROM cluster_member WHERE lost_at <= $1

@@ -1,0 +1,1 @@
+UPDATE cluster_leader SET until = $1 WHERE id = 1

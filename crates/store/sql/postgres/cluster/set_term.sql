@@ -1,0 +1,2 @@
+-- Waits for all who write under the old term.
+UPDATE cluster_term SET term = $1 WHERE id = 1

@@ -1,0 +1,1 @@
+SELECT refused, ids, fresh FROM commit_token WHERE token = $1

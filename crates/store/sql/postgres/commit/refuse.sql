@@ -1,0 +1,1 @@
+INSERT INTO commit_token (token, refused) VALUES ($1, true) ON CONFLICT (token) DO NOTHING

@@ -1,0 +1,1 @@
+INSERT INTO cluster_assignment (medic, role, count) VALUES (?1, ?2, ?3)

@@ -1,0 +1,1 @@
+DELETE FROM cluster_restart WHERE id <= ?1

@@ -1,0 +1,1 @@
+SELECT term FROM cluster_leader WHERE id = 1

@@ -1,0 +1,1 @@
+SELECT pages, revisions, editors FROM wiki WHERE id = ?1

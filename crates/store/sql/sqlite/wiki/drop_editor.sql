@@ -1,0 +1,1 @@
+DELETE FROM wiki_editor WHERE wiki = ?1 AND editor = ?2
