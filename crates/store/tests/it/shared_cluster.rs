@@ -9,6 +9,9 @@ use malla_store::postgres::Postgres;
 use crate::harness::{START, fresh_database, postgres_at, task};
 use crate::shared::connect;
 
+/// Nothing here waits this long unless it is broken.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_nodes_that_stand_at_the_same_time_one_leads() {
     let url = fresh_database().await;
@@ -68,7 +71,9 @@ async fn an_election_waits_for_a_transaction_of_the_old_leader() {
         tokio::spawn(async move { house.stand(b).await })
     };
     let waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let deadline = Instant::now() + PATIENCE;
     while writing.query(waiting, &[]).await.unwrap().is_empty() {
+        assert!(Instant::now() < deadline, "the election does not wait for the leader's transaction");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(!election.is_finished());
