@@ -10,7 +10,7 @@ use malla_queue::{Clock, Error, Failure, Leased, NextTry, Outcome, Result, Scope
 use serde::Deserialize;
 use tokio::sync::{OnceCell, Semaphore};
 
-use crate::analysis::{Batch, Dimensions, Rejected};
+use crate::analysis::{Batch, Dimensions, Mapped, Rejected};
 use crate::buffer::Buffer;
 use crate::intake::unpack_kept;
 use crate::recent::Recent;
@@ -32,6 +32,15 @@ pub struct Analyst {
     ready: Mutex<VecDeque<Ready>>,
     /// Batches worked on at once.
     hands: Semaphore,
+}
+
+/// Whether records are mapped when they come in, before they are stored: then only their partial has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnArrival {
+    /// As soon as a hand is free: no other node could help.
+    Always,
+    /// If a hand is free: other nodes have hands, too.
+    IfIdle,
 }
 
 /// A part that is sealed: nothing of this changes any more.
@@ -72,6 +81,28 @@ impl Analyst {
         Self { analyze, clock, recent, ready: Mutex::default(), hands: Semaphore::new(concurrency) }
     }
 
+    /// Maps records that have just come in. `None` if that has to wait, and for records that cannot be mapped: the task
+    /// that finds this out tells the study.
+    pub async fn map_now(
+        &self,
+        id: StudyId,
+        key: &BatchKey,
+        plain: &Arc<Buffer>,
+        when: OnArrival,
+    ) -> Result<Option<Mapped>> {
+        // A part is at hand only after a task has mapped records of it, and so it is sealed.
+        let Some((study, dimensions)) = self.at_hand(id, &key.part) else { return Ok(None) };
+        let _hand = match when {
+            OnArrival::Always => self.hands.acquire().await.ok(),
+            OnArrival::IfIdle => match self.hands.try_acquire() {
+                Ok(hand) => Some(hand),
+                Err(_) => return Ok(None),
+            },
+        };
+        let (key, plain) = (key.clone(), plain.clone());
+        blocking(move || Ok(map(&study, &key, &dimensions, &plain)?.ok())).await
+    }
+
     async fn settlement(&self, task: &Leased, payload: Payload) -> Result<Settlement, Stop> {
         let Payload { analysis: id, batch, hash } = payload;
         match (task.kind.as_str(), batch, hash) {
@@ -92,9 +123,7 @@ impl Analyst {
         let _hand = self.hands.acquire().await;
         blocking(move || {
             let plain = bytes.unpack()?;
-            let name = key.to_string();
-            let batch = Batch { name: &name, input: &key.input, bytes: &plain };
-            Ok(match study.analysis()?.map(&study.params, &key.part, &dimensions, batch) {
+            Ok(match map(&study, &key, &dimensions, &plain)? {
                 Ok(mapped) => Settlement::Mapped { batch: key, partial: mapped.bytes, lines: mapped.lines },
                 Err(rejected) => Settlement::Failed { why: rejected.to_string() },
             })
@@ -118,6 +147,13 @@ impl Analyst {
             Err(NotReady::Rejected(rejected)) => Ok(Err(rejected)),
             Err(NotReady::Error(error)) => Err(error),
         }
+    }
+
+    /// What is ready of a part, if it is.
+    fn at_hand(&self, id: StudyId, part: &str) -> Option<(Arc<Study>, Dimensions)> {
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = ready.iter().find(|known| known.of.0 == id && known.of.1 == part)?;
+        known.part.get().cloned()
     }
 
     fn place(&self, id: StudyId, part: &str) -> Arc<OnceCell<(Arc<Study>, Dimensions)>> {
@@ -160,6 +196,12 @@ impl Analyst {
             }
         }
     }
+}
+
+fn map(study: &Study, key: &BatchKey, dimensions: &Dimensions, plain: &Buffer) -> Result<Result<Mapped, Rejected>> {
+    let name = key.to_string();
+    let batch = Batch { name: &name, input: &key.input, bytes: plain };
+    Ok(study.analysis()?.map(&study.params, &key.part, dimensions, batch))
 }
 
 enum NotReady {

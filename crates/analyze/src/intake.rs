@@ -1,4 +1,4 @@
-//! A batch as it comes in: unpacked within bounds, its header looked at, packed to be kept.
+//! A batch as it comes in: unpacked within bounds, its header looked at, packed if it is to be kept.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -58,8 +58,21 @@ pub enum Refused {
 pub struct Checked {
     pub hash: BatchHash,
     pub plain: Arc<Buffer>,
-    /// zstd.
-    pub packed: Arc<Buffer>,
+    /// zstd, if it came so.
+    packed: Option<Arc<Buffer>>,
+}
+
+impl Checked {
+    /// As it is kept. This may work: call it where blocking is allowed.
+    pub fn packed(&self) -> Result<Arc<Buffer>> {
+        if let Some(packed) = &self.packed {
+            return Ok(packed.clone());
+        }
+        let packed = zstd::bulk::compress(&self.plain, LEVEL);
+        packed
+            .map(|packed| Arc::new(packed.into()))
+            .map_err(|error| Error::Internal(format!("cannot pack a batch: {error}")))
+    }
 }
 
 /// Unpacks a batch of at most `bytes_max`, and looks whether its header has the columns that are needed. This works: call
@@ -84,11 +97,7 @@ pub fn check(
     let input = analysis.inputs().iter().find(|input| input.name == key.input);
     let columns = input.map_or(&[][..], |input| input.columns);
     has_columns(&plain, columns).map_err(|why| Refused::Table { batch: key.to_string(), why })?;
-    let packed = match packed {
-        Some(packed) => packed,
-        None => zstd::bulk::compress(&plain, LEVEL).map_err(|error| failed(error.to_string()))?.into(),
-    };
-    Ok(Checked { hash: BatchHash::of(&plain), plain: Arc::new(plain), packed: Arc::new(packed) })
+    Ok(Checked { hash: BatchHash::of(&plain), plain: Arc::new(plain), packed: packed.map(Arc::new) })
 }
 
 thread_local! {
@@ -159,7 +168,7 @@ mod tests {
         let zstd = taken("weather", zstd::encode_all(WEATHER, 3).unwrap(), Packing::Zstd, 1_000).unwrap();
         for other in [&gzip, &zstd] {
             assert_eq!((other.hash, &other.plain), (plain.hash, &plain.plain));
-            assert_eq!(&unpack_kept(&other.packed).unwrap()[..], WEATHER);
+            assert_eq!(&unpack_kept(&other.packed().unwrap()).unwrap()[..], WEATHER);
         }
     }
 

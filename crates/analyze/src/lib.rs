@@ -16,11 +16,11 @@ pub mod summary;
 mod verbs;
 pub mod wire;
 
-pub use analyst::{Analyst, answers};
+pub use analyst::{Analyst, OnArrival, answers};
 pub use buffer::Buffer;
 pub use recent::Recent;
 pub use study::{
-    BATCHES_MAX, BatchHash, BatchKey, FINISHED, KnownBatch, MAP, NewBatch, NewStudy, PARTS_MAX, REDUCE, ROOM, SEQ_MAX,
-    Study, StudyId, StudyState, TakenBatch,
+    BATCHES_MAX, BatchHash, BatchKey, FINISHED, KnownBatch, MAP, MappedBatch, NewBatch, NewStudy, PARTS_MAX, REDUCE,
+    ROOM, SEQ_MAX, Study, StudyId, StudyState, TakenBatch,
 };
 pub use verbs::{Analyze, Keep, Only, Settled, Settlement, StoredBatch};

@@ -266,6 +266,11 @@ impl BatchKey {
     pub fn role(&self, analysis: &dyn AnyAnalysis) -> Option<Role> {
         analysis.inputs().iter().find(|input| input.name == self.input).map(|input| input.role)
     }
+
+    /// Another body under the same number.
+    pub fn another(&self) -> Error {
+        Error::Conflict(format!("the batch {self} came before with another body"))
+    }
 }
 
 impl fmt::Display for BatchKey {
@@ -322,12 +327,25 @@ pub struct NewBatch {
     pub dimension_bytes_max: u64,
 }
 
+/// A batch of records that was mapped as it came in: its partial is kept, its bytes never are.
+#[derive(Debug, Clone)]
+pub struct MappedBatch {
+    pub key: BatchKey,
+    pub hash: BatchHash,
+    /// Unpacked bytes.
+    pub size: u64,
+    pub partial: Vec<u8>,
+    pub lines: Lines,
+}
+
 /// What became of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenBatch {
     New,
     /// It came before.
     Again,
+    /// It may not be mapped yet: its bytes are to be kept for later. Only said of a [`MappedBatch`].
+    NotYet,
 }
 
 /// A batch that came.
@@ -341,11 +359,6 @@ pub struct KnownBatch {
 }
 
 impl NewBatch {
-    /// Another body under the same number.
-    pub fn another(&self) -> Error {
-        Error::Conflict(format!("the batch {} came before with another body", self.key))
-    }
-
     /// Dimensions after the first records.
     pub fn too_late(&self) -> Error {
         let BatchKey { input, part, .. } = &self.key;

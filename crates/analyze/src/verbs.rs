@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use malla_queue::{Act, Ending, Error, LeaseToken, Result, Scope};
 
 use crate::lines::Lines;
-use crate::study::{BatchKey, KnownBatch, NewBatch, NewStudy, Study, StudyId, TakenBatch};
+use crate::study::{BatchKey, KnownBatch, MappedBatch, NewBatch, NewStudy, Study, StudyId, TakenBatch};
 
 /// What becomes of a leased task of this room.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,10 @@ pub trait Analyze: Send + Sync + 'static {
     /// Takes a batch in, and with records the task that maps it. When this returns, it survives a crash. The same batch
     /// again changes nothing, whatever the study's state. The first records of a part seal its dimensions.
     async fn take(&self, scope: &Scope, id: StudyId, batch: NewBatch) -> Result<TakenBatch>;
+    /// Takes in records that were mapped on their way: there is no task, and no bytes are kept. The same promises, but
+    /// [`TakenBatch::NotYet`], and nothing changes, if the dimensions of the part are not sealed (what the records were
+    /// mapped with might not be all of them) or the study's lane is paused.
+    async fn take_mapped(&self, scope: &Scope, id: StudyId, batch: MappedBatch) -> Result<TakenBatch>;
     /// Batches that came, in the order of their keys.
     async fn batches(&self, id: StudyId, after: Option<&BatchKey>, limit: usize) -> Result<Vec<KnownBatch>>;
     /// All batches have come. If all are mapped too, the task that makes the answers is submitted.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_access::{Access, Passwords, Role};
-use malla_analyze::{Analyze, Recent};
+use malla_analyze::{Analyst, Analyze, OnArrival, Recent};
 use malla_cluster::Cluster;
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
@@ -108,8 +108,16 @@ pub struct AnalyzeOptions {
     /// Bytes of batches in memory until they are safe; whoever comes with more has to wait. Unpacking them takes as much
     /// again at worst.
     pub in_hand_bytes_max: usize,
-    /// Where batches are left for whoever works on them in this process.
-    pub recent: Option<Arc<Recent>>,
+    /// Whoever works on batches in this process.
+    pub here: Option<AnalystHere>,
+}
+
+/// An analyst in the same process: what comes in is mapped at once if possible, or else left where it finds it.
+#[derive(Clone)]
+pub struct AnalystHere {
+    pub analyst: Arc<Analyst>,
+    pub when: OnArrival,
+    pub recent: Arc<Recent>,
 }
 
 impl Default for AnalyzeOptions {
@@ -120,7 +128,7 @@ impl Default for AnalyzeOptions {
             waiting_bytes_max: 4_000_000_000,
             dimension_bytes_max: 64_000_000,
             in_hand_bytes_max: 256_000_000,
-            recent: None,
+            here: None,
         }
     }
 }

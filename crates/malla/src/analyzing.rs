@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use malla_analyze::{Analyst, Analyze, Keep, Recent};
+use malla_analyze::{Analyst, Analyze, Keep, OnArrival, Recent};
 use malla_queue::SystemClock;
 use malla_queue::worker::Work;
 use malla_store::Opened;
@@ -21,23 +21,25 @@ pub(crate) struct Analyzing {
     pub(crate) analyze: Arc<dyn Analyze>,
     settings: AnalyzeSettings,
     recent: Arc<Recent>,
-    /// Whether batches are mapped in this process.
-    maps: bool,
+    /// None if batches are not mapped in this process.
+    analyst: Option<Arc<Analyst>>,
+    on_arrival: OnArrival,
 }
 
 impl Analyzing {
-    pub(crate) fn new(config: &Config, store: &Opened) -> Self {
+    pub(crate) fn new(config: &Config, store: &Opened, clock: &Arc<SystemClock>) -> Self {
         let settings = config.analyze.clone();
-        Self {
-            analyze: store.analyze.clone(),
-            recent: Arc::new(Recent::new(settings.memory_mb * MB / RECENT)),
-            maps: config.roles.contains(&Role::Analyst),
-            settings,
-        }
+        let recent = Arc::new(Recent::new(settings.memory_mb * MB / RECENT));
+        let analyst = config.roles.contains(&Role::Analyst).then(|| {
+            Arc::new(Analyst::new(store.analyze.clone(), clock.clone(), recent.clone(), concurrency(&settings)))
+        });
+        // Nobody else has the embedded store.
+        let on_arrival = if store.is_shared() { OnArrival::IfIdle } else { OnArrival::Always };
+        Self { analyze: store.analyze.clone(), recent, analyst, on_arrival, settings }
     }
 
-    pub(crate) fn analyst(&self, clock: &Arc<SystemClock>) -> Arc<dyn Work> {
-        Arc::new(Analyst::new(self.analyze.clone(), clock.clone(), self.recent.clone(), self.concurrency()))
+    pub(crate) fn analyst(&self) -> Option<Arc<dyn Work>> {
+        self.analyst.clone().map(|analyst| analyst as Arc<dyn Work>)
     }
 
     pub(crate) fn for_api(&self) -> malla_api::AnalyzeOptions {
@@ -48,28 +50,32 @@ impl Analyzing {
             waiting_bytes_max: bytes(self.settings.waiting_mb_max),
             dimension_bytes_max: bytes(self.settings.tables_mb_max),
             in_hand_bytes_max: self.settings.memory_mb * MB,
-            recent: self.maps.then(|| self.recent.clone()),
+            here: self.analyst.clone().map(|analyst| malla_api::AnalystHere {
+                analyst,
+                when: self.on_arrival,
+                recent: self.recent.clone(),
+            }),
         }
     }
 
     /// Batches in hand at once: beside those worked on, some are on their way from or to the store.
     pub(crate) fn in_hand(&self) -> usize {
-        self.concurrency() * 4
+        concurrency(&self.settings) * 4
     }
+}
 
-    /// Batches worked on at once.
-    fn concurrency(&self) -> usize {
-        match self.settings.concurrency {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            some => some,
-        }
+/// Batches worked on at once.
+fn concurrency(settings: &AnalyzeSettings) -> usize {
+    match settings.concurrency {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        some => some,
     }
+}
 
-    pub(crate) fn keep(&self) -> Keep {
-        Keep {
-            idle_for: Duration::from_secs(self.settings.idle_h * 3_600),
-            studies_for: Duration::from_secs(self.settings.keep_days * 24 * 3_600),
-            step: SWEEP_STEP,
-        }
+pub(crate) fn keep(settings: &AnalyzeSettings) -> Keep {
+    Keep {
+        idle_for: Duration::from_secs(settings.idle_h * 3_600),
+        studies_for: Duration::from_secs(settings.keep_days * 24 * 3_600),
+        step: SWEEP_STEP,
     }
 }

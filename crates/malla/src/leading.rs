@@ -14,7 +14,7 @@ use malla_store::Opened;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::analyzing::Analyzing;
+use crate::analyzing;
 use crate::config::Config;
 use crate::duties::{self, Stop};
 use crate::fetching;
@@ -121,7 +121,7 @@ impl Led {
             retention: retention(config),
             prune_every: Duration::from_secs(config.retention.every_s),
             fetch_keep: fetching::keep(&config.fetch),
-            analyze_keep: Analyzing::new(config, store).keep(),
+            analyze_keep: analyzing::keep(&config.analyze),
         })
     }
 

@@ -137,9 +137,9 @@ impl Crew {
             let pace = Pace { concurrency: wikis::IN_HAND, batch: wikis::IN_HAND };
             self.work(config, Room::new(malla_wiki::ROOM)?, wiki.walker(clock)?, pace, queue, clock);
         }
-        if config.roles.contains(&Role::Analyst) {
+        if let Some(analyst) = analyzing.analyst() {
             let pace = Pace { concurrency: analyzing.in_hand(), batch: analyzing.in_hand() };
-            self.work(config, Room::new(malla_analyze::ROOM)?, analyzing.analyst(clock), pace, queue, clock);
+            self.work(config, Room::new(malla_analyze::ROOM)?, analyst, pace, queue, clock);
         }
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));

@@ -166,7 +166,7 @@ impl House {
         let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
         let notifying = Arc::new(Notifying::new(config, store, clock)?);
         let fetching = Arc::new(Fetching::new(config, store, clock, &part.slot_name())?);
-        let analyzing = Analyzing::new(config, store);
+        let analyzing = Analyzing::new(config, store, clock);
         let wiki = WikiRoom::new(config, store)?;
         let rooms = (&notifying, &fetching, &wiki, &analyzing);
         let (server, address) = match config.roles.contains(&Role::Api) {

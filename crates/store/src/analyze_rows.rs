@@ -3,7 +3,7 @@
 use malla_analyze::analysis::Role;
 use malla_analyze::lines::Lines;
 use malla_analyze::{
-    BatchHash, BatchKey, KnownBatch, NewBatch, NewStudy, PARTS_MAX, Study, StudyId, StudyState, TakenBatch,
+    BatchHash, BatchKey, KnownBatch, MappedBatch, NewBatch, NewStudy, PARTS_MAX, Study, StudyId, StudyState, TakenBatch,
 };
 use malla_queue::{Error, GroupId, Result, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
@@ -166,10 +166,28 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Whether this batch was taken in before; an error if it was another one.
+    fn has(&self, key: &BatchKey, hash: &BatchHash) -> Result<bool> {
+        match &self.hash {
+            Some(known) if *known == hash.0 => Ok(true),
+            Some(_) => Err(key.another()),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the batch, mapped already, is to be taken in, or was before; why not.
+    pub(crate) fn check_mapped(&self, study: &Study, batch: &MappedBatch, paused: bool) -> Result<TakenBatch> {
+        if self.has(&batch.key, &batch.hash)? {
+            return Ok(TakenBatch::Again);
+        }
+        study.may_take()?;
+        Ok(if self.sealed == Some(true) && !paused { TakenBatch::New } else { TakenBatch::NotYet })
+    }
+
     /// Whether the batch is to be taken in, or was before; why not.
     pub(crate) fn check(&self, study: &Study, batch: &NewBatch) -> Result<TakenBatch> {
-        if let Some(hash) = &self.hash {
-            return if *hash == batch.hash.0 { Ok(TakenBatch::Again) } else { Err(batch.another()) };
+        if self.has(&batch.key, &batch.hash)? {
+            return Ok(TakenBatch::Again);
         }
         study.may_take()?;
         if self.sealed.is_none() && count(self.parts) >= PARTS_MAX {
@@ -193,6 +211,13 @@ pub(crate) fn came(study: &mut Study, batch: &NewBatch, now: UnixMs) {
         Role::Records => study.waiting_bytes += batch.packed.len() as u64,
     }
     study.changed_at = now;
+}
+
+/// Counts a batch that came and was mapped on its way.
+pub(crate) fn came_mapped(study: &mut Study, batch: &MappedBatch, now: UnixMs) {
+    study.taken += 1;
+    study.bytes += batch.size;
+    mapped(study, 0, &batch.lines, now);
 }
 
 /// All batches have come.

@@ -72,6 +72,11 @@ enum Which {
 }
 
 impl Opened {
+    /// Whether other processes may work on the same store.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.which, Which::Postgres(_))
+    }
+
     /// Writes out what is in hand. Verbs after this are refused.
     pub async fn close(&self) {
         match &self.which {

@@ -1,13 +1,12 @@
 //! Batches on their way in: packed in any way, once, and within limits.
 
 use std::io::Write as _;
-use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::Request;
 use futures_util::stream;
-use malla_analyze::{BatchHash, Recent};
-use malla_api::AnalyzeOptions;
+use malla_analyze::BatchHash;
+use malla_api::{AnalystHere, AnalyzeOptions};
 use serde_json::{Value, json};
 
 use crate::analyze::{STATIONS, WEATHER, begin, put, trips};
@@ -160,10 +159,9 @@ async fn who_sends_faster_than_is_worked_is_told_to_wait() {
 
 #[tokio::test]
 async fn records_are_left_for_who_maps_them_in_this_process() {
-    let recent = Arc::new(Recent::new(1_000_000));
-    let house = House::analyzing(AnalyzeOptions { recent: Some(recent.clone()), ..Default::default() }).await;
+    let (house, here) = House::with_analyst().await;
     let id = begin(&house, "user").await;
-    let left = |text: &str| recent.take(id.parse().unwrap(), BatchHash::of(text.as_bytes())).is_some();
+    let left = |text: &str| here.recent.take(id.parse().unwrap(), BatchHash::of(text.as_bytes())).is_some();
     put(&house, &id, "weather/montreal/0", WEATHER).await.ok();
     assert!(!left(WEATHER), "dimensions are read by everybody");
     let batch = trips(&[TRIP]);
@@ -174,6 +172,61 @@ async fn records_are_left_for_who_maps_them_in_this_process() {
     let other = trips(&[TRIP, TRIP]);
     put(&house, &id, "trips/montreal/0", &other).await.refused(409, "conflict", &[]);
     assert!(!left(&other), "it was refused");
+}
+
+async fn pause(house: &House, id: &str, paused: bool) {
+    let path = format!("/api/v1/lanes/analyze%2F{id}");
+    house.call("PATCH", &path, "admin", Some(json!({ "paused": paused }))).await.ok();
+}
+
+/// So many batches are mapped, and so many tasks worked on since the last time.
+async fn mapped(house: &House, id: &str, here: &AnalystHere) -> (Value, usize) {
+    let worked = house.analyze_by(&here.analyst).await;
+    (house.get(&format!("/api/v1/analyses/{id}"), "readonly").await.ok()["batches"]["mapped"].clone(), worked)
+}
+
+#[tokio::test]
+async fn records_are_mapped_as_they_come_once_their_city_is_known() {
+    let (house, here) = House::with_analyst().await;
+    let id = begin(&house, "user").await;
+    for (at, body) in [("weather/montreal/0", WEATHER), ("stations/montreal/0", STATIONS)] {
+        put(&house, &id, at, body).await.ok();
+    }
+    put(&house, &id, "trips/montreal/0", &trips(&[TRIP])).await.ok();
+    assert_eq!(mapped(&house, &id, &here).await, (json!(3), 1), "the first ones seal the city and wait for a task");
+    let more = trips(&[TRIP, TRIP]);
+    for (seq, encoding, body) in
+        [(1, "identity", more.clone().into()), (2, "gzip", gzip(&more)), (3, "zstd", zstd(&more))]
+    {
+        put_packed(&house, &id, &format!("trips/montreal/{seq}"), encoding, body).await.ok();
+    }
+    assert_eq!(mapped(&house, &id, &here).await, (json!(6), 0), "the others need none");
+    put(&house, &id, "trips/montreal/1", &more).await.ok();
+    put(&house, &id, "trips/montreal/1", &trips(&[TRIP])).await.refused(409, "conflict", &["with another body"]);
+    pause(&house, &id, true).await;
+    put(&house, &id, "trips/montreal/4", &more).await.ok();
+    assert_eq!(mapped(&house, &id, &here).await, (json!(6), 0), "a paused lane holds them");
+    pause(&house, &id, false).await;
+    assert_eq!(mapped(&house, &id, &here).await, (json!(7), 1));
+    house.post(&format!("/api/v1/analyses/{id}/complete"), "user", json!({ "batches": 7 })).await.ok();
+    house.analyze_by(&here.analyst).await;
+    let study = house.get(&format!("/api/v1/analyses/{id}"), "readonly").await.ok();
+    assert_eq!((&study["state"], &study["rows"]), (&json!("succeeded"), &json!(9)), "{study}");
+}
+
+#[tokio::test]
+async fn records_that_cannot_be_mapped_fail_the_analysis_as_ever() {
+    let (house, here) = House::with_analyst().await;
+    let id = begin(&house, "user").await;
+    for (at, body) in [("weather/montreal/0", WEATHER), ("stations/montreal/0", STATIONS)] {
+        put(&house, &id, at, body).await.ok();
+    }
+    put(&house, &id, "trips/montreal/0", &trips(&[TRIP])).await.ok();
+    house.analyze_by(&here.analyst).await;
+    put(&house, &id, "trips/montreal/1", &trips(&["neither,a,b,trip,no\n"])).await.ok();
+    assert_eq!(house.analyze_by(&here.analyst).await, 1, "the task tells why");
+    let study = house.get(&format!("/api/v1/analyses/{id}"), "readonly").await.ok();
+    assert_eq!(study["state"], "failed", "{study}");
 }
 
 #[tokio::test]

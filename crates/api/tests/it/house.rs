@@ -10,8 +10,8 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Html;
 use malla_access::{Access, NewToken, NewUser, Passwords, Role, Secret};
-use malla_analyze::{Analyst, Recent};
-use malla_api::{AnalyzeOptions, Fetching, Services, Settings, layers, router};
+use malla_analyze::{Analyst, OnArrival, Recent};
+use malla_api::{AnalystHere, AnalyzeOptions, Fetching, Services, Settings, layers, router};
 use malla_fetch::{Dispatcher, DispatcherOptions};
 use malla_notify::{Intake, RecentEvents};
 use malla_queue::drill::{KIND, room};
@@ -87,6 +87,17 @@ impl House {
 
     pub(crate) async fn analyzing(options: AnalyzeOptions) -> Self {
         Self::open(Settings::default(), options, CONTACT).await
+    }
+
+    /// With an analyst in the same process, and where records are left for it.
+    pub(crate) async fn with_analyst() -> (Self, AnalystHere) {
+        let (dir, clock, store) = Self::site().await;
+        let recent = Arc::new(Recent::new(1_000_000));
+        let analyst = Arc::new(Analyst::new(store.clone(), clock.clone(), recent.clone(), 1));
+        let here = AnalystHere { analyst, when: OnArrival::Always, recent };
+        let (rooms, options) =
+            (store.clone(), AnalyzeOptions { here: Some(here.clone()), ..AnalyzeOptions::default() });
+        (Self::built(dir, clock, store, &rooms, Settings::default(), options, CONTACT).await, here)
     }
 
     /// Nobody said whom wikis may turn to.
@@ -268,7 +279,11 @@ impl House {
 
     /// Works on all that is due of analyses, until nothing is; says how many tasks that were.
     pub(crate) async fn analyze(&self) -> usize {
-        let analyst = Analyst::new(self.store.clone(), self.clock.clone(), Arc::new(Recent::new(0)), 1);
+        self.analyze_by(&Analyst::new(self.store.clone(), self.clock.clone(), Arc::new(Recent::new(0)), 1)).await
+    }
+
+    /// The same by this analyst.
+    pub(crate) async fn analyze_by(&self, analyst: &Analyst) -> usize {
         let rooms = vec![Room::new(malla_analyze::ROOM).unwrap()];
         let mut worked = 0;
         loop {

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use malla_analyze::{
-    Analyze, BatchKey, Keep, KnownBatch, NewBatch, NewStudy, Only, Settled, StoredBatch, Study, StudyId, TakenBatch,
+    Analyze, BatchKey, Keep, KnownBatch, MappedBatch, NewBatch, NewStudy, Only, Settled, StoredBatch, Study, StudyId,
+    TakenBatch,
 };
 use malla_queue::{Act, Result, Scope};
 
@@ -30,6 +31,10 @@ impl Analyze for Postgres {
             verb!(self, "analyze.take", |client, now| batches::take(&mut client, scope, id, &batch, now));
         self.nudger.rouse(rouse);
         Ok(taken)
+    }
+
+    async fn take_mapped(&self, scope: &Scope, id: StudyId, batch: MappedBatch) -> Result<TakenBatch> {
+        Ok(verb!(self, "analyze.map", |client, now| batches::take_mapped(&mut client, scope, id, &batch, now)))
     }
 
     async fn batches(&self, id: StudyId, after: Option<&BatchKey>, limit: usize) -> Result<Vec<KnownBatch>> {

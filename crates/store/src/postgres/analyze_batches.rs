@@ -2,7 +2,7 @@
 
 use deadpool_postgres::Object;
 use malla_analyze::analysis::Role;
-use malla_analyze::{BatchKey, KnownBatch, NewBatch, StoredBatch, StudyId, TakenBatch};
+use malla_analyze::{BatchKey, KnownBatch, MappedBatch, NewBatch, StoredBatch, StudyId, TakenBatch};
 use malla_queue::{Scope, UnixMs};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -13,7 +13,7 @@ use super::commit::commit;
 use super::fetch::begin;
 use super::pool::Broken;
 use super::{point, sql};
-use crate::analyze_rows::{Place, after_columns, came, count, int, known_batch};
+use crate::analyze_rows::{Place, after_columns, came, came_mapped, count, int, known_batch};
 
 pub(super) async fn take(
     client: &mut Object,
@@ -49,6 +49,33 @@ pub(super) async fn take(
     point("analyze.take", "inside");
     commit(tx).await?;
     Ok((TakenBatch::New, rouse))
+}
+
+pub(super) async fn take_mapped(
+    client: &mut Object,
+    scope: &Scope,
+    id: StudyId,
+    batch: &MappedBatch,
+    now: UnixMs,
+) -> Result<TakenBatch, Broken> {
+    let tx = begin(client).await?;
+    let mut study = studies::visible(studies::lock(&tx, id).await?, scope, id)?;
+    let BatchKey { input, part, seq } = &batch.key;
+    let (study_id, seq) = (id.0.0, int(*seq));
+    let row = tx.query_one(&tx.prepare_cached(sql!("analyze/place")).await?, &[&study_id, input, part, &seq]).await?;
+    let paused = tx.query_opt(&tx.prepare_cached(sql!("analyze/paused")).await?, &[&id.lane().as_str()]).await?;
+    let taken = read_place(&row).check_mapped(&study, batch, paused.is_some())?;
+    if taken == TakenBatch::New {
+        let (hash, size, partial) = (&batch.hash.0[..], int(batch.size), &batch.partial[..]);
+        let statement = tx.prepare_cached(sql!("analyze/add_mapped")).await?;
+        tx.execute(&statement, &[&study_id, input, part, &seq, &hash, &size, &partial]).await?;
+        came_mapped(&mut study, batch, now);
+        studies::write(&tx, &study).await?;
+    }
+    point("analyze.map", "inside");
+    // Whoever missed the answer and asks again is told that it came before.
+    tx.commit().await?;
+    Ok(taken)
 }
 
 fn read_place(row: &Row) -> Place {

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use malla_analyze::{
-    Analyze, BatchKey, Keep, KnownBatch, NewBatch, NewStudy, Only, Settled, StoredBatch, Study, StudyId, TakenBatch,
+    Analyze, BatchKey, Keep, KnownBatch, MappedBatch, NewBatch, NewStudy, Only, Settled, StoredBatch, Study, StudyId,
+    TakenBatch,
 };
 use malla_queue::{Act, Result, Scope};
 
@@ -28,6 +29,11 @@ impl Analyze for Sqlite {
     async fn take(&self, scope: &Scope, id: StudyId, batch: NewBatch) -> Result<TakenBatch> {
         let scope = scope.clone();
         self.write("analyze.take", Power, move |tx| batches::take(tx, &scope, id, &batch)).await
+    }
+
+    async fn take_mapped(&self, scope: &Scope, id: StudyId, batch: MappedBatch) -> Result<TakenBatch> {
+        let scope = scope.clone();
+        self.write("analyze.map", Power, move |tx| batches::take_mapped(tx, &scope, id, &batch)).await
     }
 
     async fn batches(&self, id: StudyId, after: Option<&BatchKey>, limit: usize) -> Result<Vec<KnownBatch>> {

@@ -1,15 +1,15 @@
 //! Batches: how they come in, and what is read of them.
 
 use malla_analyze::analysis::Role;
-use malla_analyze::{BatchKey, KnownBatch, NewBatch, StoredBatch, StudyId, TakenBatch};
+use malla_analyze::{BatchKey, KnownBatch, MappedBatch, NewBatch, StoredBatch, StudyId, TakenBatch};
 use malla_queue::{Result, Scope};
 use rusqlite::{Connection, Row};
 
 use super::analyze_studies as studies;
 use super::submit::submit_one;
 use super::tx::Tx;
-use super::{many, sql};
-use crate::analyze_rows::{Place, after_columns, came, count, int, known_batch, not_found};
+use super::{lanes, many, sql};
+use crate::analyze_rows::{Place, after_columns, came, came_mapped, count, int, known_batch, not_found};
 
 pub(super) fn take(tx: &mut Tx<'_>, scope: &Scope, id: StudyId, batch: &NewBatch) -> Result<TakenBatch> {
     let mut study = studies::get(tx.conn, scope, id)?;
@@ -35,6 +35,23 @@ pub(super) fn take(tx: &mut Tx<'_>, scope: &Scope, id: StudyId, batch: &NewBatch
     came(&mut study, batch, tx.now);
     studies::write(tx, &study)?;
     Ok(TakenBatch::New)
+}
+
+pub(super) fn take_mapped(tx: &mut Tx<'_>, scope: &Scope, id: StudyId, batch: &MappedBatch) -> Result<TakenBatch> {
+    let mut study = studies::get(tx.conn, scope, id)?;
+    let BatchKey { input, part, seq } = &batch.key;
+    let (study_id, seq) = (id.0.0, int(*seq));
+    let place =
+        tx.one(sql!("analyze/place"), (study_id, input, part, seq), read_place)?.ok_or_else(|| not_found(id))?;
+    let paused = lanes::find(tx, &id.lane())?.is_some_and(|lane| lane.state.paused);
+    let taken = place.check_mapped(&study, batch, paused)?;
+    if taken == TakenBatch::New {
+        tx.run(sql!("analyze/add_batch"), (study_id, input, part, seq, batch.hash.0, int(batch.size), true))?;
+        tx.run(sql!("analyze/add_partial"), (study_id, part, input, seq, &batch.partial))?;
+        came_mapped(&mut study, batch, tx.now);
+        studies::write(tx, &study)?;
+    }
+    Ok(taken)
 }
 
 fn read_place(row: &Row<'_>) -> rusqlite::Result<Place> {

@@ -8,17 +8,17 @@ use axum::http::{HeaderMap, StatusCode};
 use futures_util::StreamExt as _;
 use malla_analyze::analysis::{AnyAnalysis, Role};
 use malla_analyze::intake::{Checked, Packing, Refused, check};
-use malla_analyze::{BatchKey, Buffer, KnownBatch, NewBatch, Study, TakenBatch as Taken};
+use malla_analyze::{BatchKey, Buffer, KnownBatch, MappedBatch, NewBatch, Study, TakenBatch as Taken};
 use malla_protocol::{Code, Page, PageQuery, TakenBatch};
 
 use super::ended_badly;
-use crate::App;
 use crate::auth::{Change, May, See};
 use crate::cursor::{self, List};
 use crate::problem::Refusal;
 use crate::query::{NoParams, Path, Query, limit};
 use crate::routes::page;
 use crate::view;
+use crate::{AnalystHere, App};
 
 /// Send a batch: a CSV with its header line.
 ///
@@ -123,7 +123,8 @@ async fn checked(
     checked.map_err(|refused| refusal(&refused))
 }
 
-/// Makes a batch safe. Records are left for whoever maps them before anybody knows of their task.
+/// Makes a batch safe. Records are mapped first if that can be done here and now: their partial is all that has to be
+/// kept then. Others are left for whoever maps them before anybody knows of their task.
 async fn keep(
     app: &App,
     who: &May<Change>,
@@ -132,8 +133,15 @@ async fn keep(
     role: Role,
     checked: Checked,
 ) -> Result<(), Refusal> {
-    let Checked { hash, plain, packed } = checked;
     let options = &app.analyzing;
+    let here = options.here.as_ref().filter(|_| role == Role::Records);
+    if let Some(here) = here
+        && keep_mapped(app, who, study, &key, &checked, here).await?
+    {
+        return Ok(());
+    }
+    let (hash, plain) = (checked.hash, checked.plain.clone());
+    let packed = tokio::task::spawn_blocking(move || checked.packed()).await.map_err(|_| Refusal::internal())??;
     let batch = NewBatch {
         key,
         role,
@@ -143,7 +151,7 @@ async fn keep(
         waiting_bytes_max: options.waiting_bytes_max,
         dimension_bytes_max: options.dimension_bytes_max,
     };
-    let recent = options.recent.as_ref().filter(|_| role == Role::Records);
+    let recent = here.map(|here| &here.recent);
     if let Some(recent) = recent {
         recent.put(study.id, hash, plain).await;
     } else {
@@ -155,6 +163,26 @@ async fn keep(
         recent.take(study.id, hash);
     }
     Ok(taken.map(drop)?)
+}
+
+/// Maps records and makes their partial safe. False if they must wait for their turn.
+async fn keep_mapped(
+    app: &App,
+    who: &May<Change>,
+    study: &Study,
+    key: &BatchKey,
+    checked: &Checked,
+    here: &AnalystHere,
+) -> Result<bool, Refusal> {
+    let Some(mapped) = here.analyst.map_now(study.id, key, &checked.plain, here.when).await? else { return Ok(false) };
+    let batch = MappedBatch {
+        key: key.clone(),
+        hash: checked.hash,
+        size: checked.plain.len() as u64,
+        partial: mapped.bytes,
+        lines: mapped.lines,
+    };
+    Ok(app.analyze.take_mapped(&who.scope(), study.id, batch).await? != Taken::NotYet)
 }
 
 /// List the batches that are safe, by table, city and number.

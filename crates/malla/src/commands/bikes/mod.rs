@@ -54,7 +54,7 @@ pub(crate) struct Ask {
     /// Batches on their way at once
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
     in_flight: u32,
-    /// How hard batches are packed (zstd); below 0 is faster, and larger on the way [default: 1; -6 on this machine]
+    /// How hard batches are packed (zstd); below 0 is faster, and larger on the way [default: 1; plain to a server on this machine]
     #[arg(long, value_name = "LEVEL", allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-20..=19))]
     level: Option<i32>,
     /// Go on with this analysis: what it has is not sent again

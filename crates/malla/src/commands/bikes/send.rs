@@ -20,8 +20,7 @@ use super::Ask;
 use super::cut::{Cut, Cutter};
 use crate::commands::Usage;
 
-/// How hard batches are packed for a server on this machine, where only time counts, and for one elsewhere.
-const LEVEL_NEAR: i32 = -6;
+/// How hard batches are packed for a server elsewhere. One on this machine gets them plain: there only time counts.
 const LEVEL_FAR: i32 = 1;
 const TABLES: [&str; 2] = ["weather", "stations"];
 const TRIPS: &str = "trips";
@@ -102,7 +101,8 @@ struct Way {
     client: Client,
     id: String,
     taken: Taken,
-    level: i32,
+    /// None: plain.
+    level: Option<i32>,
     bar: ProgressBar,
 }
 
@@ -115,7 +115,7 @@ pub(super) async fn all(
     taken: Taken,
     bar: &ProgressBar,
 ) -> Result<u64> {
-    let level = ask.level.unwrap_or(if client.is_local() { LEVEL_NEAR } else { LEVEL_FAR });
+    let level = ask.level.or((!client.is_local()).then_some(LEVEL_FAR));
     let way = Arc::new(Way { client: client.clone(), id: id.to_owned(), taken, level, bar: bar.clone() });
     let tables = stream(&cities, &TABLES, ask, &way).await?;
     let trips = stream(&cities, &[TRIPS], ask, &way).await?;
@@ -179,10 +179,14 @@ impl Way {
                 "{input} of {city} differ from what was sent before: give the same --batch and files, or begin anew"
             );
         } else {
-            let level = self.level;
-            let packed =
-                tokio::task::spawn_blocking(move || pack(&bytes, level)).await?.context("cannot pack a batch")?;
-            self.client.send_batch(&self.id, input, &city, seq, Bytes::from_owner(packed), Encoding::Zstd).await?;
+            let (body, encoding) = match self.level {
+                None => (bytes, Encoding::Plain),
+                Some(level) => {
+                    let packed = tokio::task::spawn_blocking(move || pack(&bytes, level));
+                    (packed.await?.context("cannot pack a batch")?, Encoding::Zstd)
+                }
+            };
+            self.client.send_batch(&self.id, input, &city, seq, Bytes::from_owner(body), encoding).await?;
         }
         self.bar.inc(read);
         Ok(())

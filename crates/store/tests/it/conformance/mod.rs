@@ -4,6 +4,7 @@ mod access;
 mod alerts;
 mod analyze_batches;
 mod analyze_commits;
+mod analyze_mapped;
 mod analyze_studies;
 mod analyze_sweep;
 mod analyze_together;
