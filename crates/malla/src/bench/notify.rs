@@ -180,14 +180,19 @@ impl Bench {
         Ok(())
     }
 
-    /// A healthy subscriber alone, and beside one that hangs and one that fails, in turn and for a short time each: what
-    /// the disk does changes from one minute to the next, and so both get their share of it.
+    /// A healthy subscriber alone, beside two that are healthy too, and beside one that hangs and one that fails, in turn and
+    /// for a short time each: what the disk does changes from one minute to the next, and so all get their share of it.
+    /// Against the first it tells what two more notifications an event cost, against the second what bad neighbours do.
     async fn isolation(&self, load: Load, report: &mut Report) -> Result<()> {
         let (hanging, failing) = (Receiver::start(Manners::Hangs).await?, Receiver::start(Manners::Fails).await?);
         let others = [("hanging", hanging.address), ("failing", failing.address)];
-        let (mut alone, mut beside) = (Vec::new(), Vec::new());
+        let ignore = || Manners::Takes(Arc::new(|_| {}));
+        let (one, other) = (Receiver::start(ignore()).await?, Receiver::start(ignore()).await?);
+        let good = [("one", one.address), ("other", other.address)];
+        let (mut alone, mut among, mut beside) = (Vec::new(), Vec::new(), Vec::new());
         for round in 1..=load.rounds {
             alone.push(self.paced(&format!("alone-{round}"), 500, load.round_for, &[]).await?);
+            among.push(self.paced(&format!("among-{round}"), 500, load.round_for, &good).await?);
             let endpoint = format!("beside-{round}");
             beside.push(self.paced(&endpoint, 500, load.round_for, &others).await?);
             let mut caller = self.server.caller().await?;
@@ -197,14 +202,17 @@ impl Bench {
             }
             tokio::time::sleep(HANGS_FOR).await;
         }
-        let (of_alone, of_beside) = (middle_p99_ms(&alone), middle_p99_ms(&beside));
+        let [of_alone, of_among, of_beside] = [&alone, &among, &beside].map(|rounds| middle_p99_ms(rounds));
         let note = |rounds: &[Arc<Arrivals>]| {
             let (accepted, delivered) = percentiles(rounds);
             format!("over all rounds {delivered}; accepted p99 {:.1}", accepted.p99_ms())
         };
         let what = format!("500 events/s: post to delivery, middle p99 of {} rounds", load.rounds);
         report.line(&what, of_alone, "ms", &note(&alone));
-        let note = format!("{:.2} × alone; {}", of_beside / of_alone, note(&beside));
+        let text = format!("{:.2} × alone; {}", of_among / of_alone, note(&among));
+        report.line("the same beside two that are healthy too", of_among, "ms", &text);
+        let (to_alone, to_among) = (of_beside / of_alone, of_beside / of_among);
+        let note = format!("{to_alone:.2} × alone, {to_among:.2} × beside healthy ones; {}", note(&beside));
         report.line("the same beside one that hangs and one that fails", of_beside, "ms", &note);
         Ok(())
     }
