@@ -29,6 +29,7 @@ use malla_wiki::{Asking, Wikis};
 use tokio::sync::{Mutex, MutexGuard, OwnedSemaphorePermit, Semaphore};
 
 pub use layers::layers;
+pub use routes::health::{Watched, watched};
 
 /// Live views open at once, over all callers.
 const TAILS_MAX: usize = 200;

@@ -1,6 +1,6 @@
 //! Where roles run: the declared number of each, spread over the machines that live.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::member::{Member, MemberId};
 
@@ -60,9 +60,10 @@ pub fn medics(members: &[Member], assignments: &[Assignment]) -> Vec<Medic> {
 }
 
 /// What each living medic shall run from now on. A role that moves ends in one place before it starts in another, so there
-/// are never more of it than declared: who shall run more waits until the others run less.
-pub fn place(declared: &Declared, medics: &[Medic]) -> Vec<Assignment> {
-    let goals = goals(declared, medics);
+/// are never more of it than declared: who shall run more waits until the others run less. Of a role that somebody waits for
+/// (`stays`) the only one does not move for the sake of balance: nobody would answer meanwhile.
+pub fn place(declared: &Declared, medics: &[Medic], stays: fn(&str) -> bool) -> Vec<Assignment> {
+    let goals = goals(declared, medics, stays);
     let mut assignments = Vec::new();
     for (role, wanted) in declared {
         let goal = |medic: &Medic| goals.get(&(medic.id, role.as_str())).copied().unwrap_or(0);
@@ -91,10 +92,26 @@ pub fn place(declared: &Declared, medics: &[Medic]) -> Vec<Assignment> {
 
 /// Where everything would run if moving took no time: of each role about as many on every machine, then of all roles
 /// together, and as little moved as possible.
-fn goals<'r>(declared: &'r Declared, medics: &[Medic]) -> BTreeMap<(MemberId, &'r str), u32> {
+fn goals<'r>(
+    declared: &'r Declared,
+    medics: &[Medic],
+    stays: fn(&str) -> bool,
+) -> BTreeMap<(MemberId, &'r str), u32> {
     let mut goals: BTreeMap<(MemberId, &str), u32> = BTreeMap::new();
     let mut totals: BTreeMap<MemberId, u32> = BTreeMap::new();
-    for (role, wanted) in declared {
+    // First those that stay: the others are spread around them.
+    let at_home = |role: &str| {
+        let there = |medic: &&Medic| medic.alive && medic.running(role).max(medic.assigned(role)) > 0;
+        medics.iter().filter(there).max_by_key(|medic| (medic.running(role), medic.assigned(role)))
+    };
+    for (role, _) in declared.iter().filter(|(role, wanted)| **wanted == 1 && stays(role)) {
+        if let Some(medic) = at_home(role) {
+            goals.insert((medic.id, role), 1);
+            totals.insert(medic.id, totals.get(&medic.id).copied().unwrap_or(0) + 1);
+        }
+    }
+    let settled: BTreeSet<&str> = goals.keys().map(|(_, role)| *role).collect();
+    for (role, wanted) in declared.iter().filter(|(role, _)| !settled.contains(role.as_str())) {
         for _ in 0..*wanted {
             let of = |medic: &Medic| goals.get(&(medic.id, role.as_str())).copied().unwrap_or(0);
             let order = |medic: &&Medic| {
@@ -120,6 +137,11 @@ mod tests {
         roles.iter().map(|(role, count)| ((*role).to_owned(), *count)).collect()
     }
 
+    /// As the api does.
+    fn stays(role: &str) -> bool {
+        role == "api" || role == "a"
+    }
+
     fn medic(id: i64) -> Medic {
         Medic { id: MemberId(id), alive: true, assigned: BTreeMap::new(), running: BTreeMap::new() }
     }
@@ -136,7 +158,7 @@ mod tests {
     fn settle(declared: &Declared, medics: &mut [Medic]) -> Vec<Assignment> {
         let mut last = Vec::new();
         for _ in 0..10 {
-            let assignments = place(declared, medics);
+            let assignments = place(declared, medics, stays);
             obey(medics, &assignments);
             if assignments == last {
                 break;
@@ -159,7 +181,7 @@ mod tests {
             assert_eq!(medic.running("api"), 1, "{first:?}");
             assert_eq!(medic.running.values().sum::<u32>(), 2, "{first:?}");
         }
-        assert_eq!(place(&declared, &medics), first);
+        assert_eq!(place(&declared, &medics, stays), first);
     }
 
     #[test]
@@ -173,7 +195,7 @@ mod tests {
         assert_eq!((medics[0].running("api"), medics[0].running("notifier")), (2, 2));
         // It is back: first the other one runs less,
         medics[1] = Medic { id: MemberId(3), ..medic(3) };
-        let away = place(&declared, &medics);
+        let away = place(&declared, &medics, stays);
         assert!(away.iter().all(|assignment| assignment.medic == MemberId(1) && assignment.count == 1), "{away:?}");
         obey(&mut medics, &away);
         // then it runs its share.
@@ -182,12 +204,33 @@ mod tests {
     }
 
     #[test]
+    fn the_only_api_stays_where_it_is_when_a_machine_joins() {
+        let declared = declared(&[("analyst", 1), ("api", 1), ("notifier", 2), ("wiki", 1)]);
+        let mut medics = vec![medic(1)];
+        settle(&declared, &mut medics);
+        medics.push(medic(2));
+        let settled = settle(&declared, &mut medics);
+        let api = Assignment { medic: MemberId(1), role: "api".into(), count: 1 };
+        assert!(settled.contains(&api), "{settled:?}");
+        let runs = |medic: &Medic| medic.running.values().sum::<u32>();
+        assert_eq!((runs(&medics[0]), runs(&medics[1])), (2, 3), "the others are spread around it: {settled:?}");
+        // It moves when its machine is lost, and stays there.
+        medics[0].alive = false;
+        medics[0].running.clear();
+        settle(&declared, &mut medics);
+        assert_eq!(medics[1].running("api"), 1);
+        medics[0] = medic(3);
+        settle(&declared, &mut medics);
+        assert_eq!((medics[0].running("api"), medics[1].running("api")), (0, 1));
+    }
+
+    #[test]
     fn what_still_runs_on_a_machine_whose_medic_is_gone_counts() {
         let declared = declared(&[("api", 2)]);
         let mut medics = [medic(1), medic(2)];
         settle(&declared, &mut medics);
         medics[1].alive = false;
-        assert_eq!(place(&declared, &medics), [Assignment { medic: MemberId(1), role: "api".into(), count: 1 }]);
+        assert_eq!(place(&declared, &medics, stays), [Assignment { medic: MemberId(1), role: "api".into(), count: 1 }]);
     }
 
     proptest! {
@@ -205,7 +248,7 @@ mod tests {
                     medics[which].assigned.clear();
                 }
                 for _ in 0..8 {
-                    let assignments = place(&declared, &medics);
+                    let assignments = place(&declared, &medics, stays);
                     for (role, wanted) in &declared {
                         let most: u32 = medics
                             .iter()

@@ -22,6 +22,7 @@ mod roles;
 mod router;
 mod serve;
 mod signals;
+mod stderr;
 mod supervise;
 mod telemetry;
 mod tending;
@@ -60,14 +61,16 @@ fn main() -> ExitCode {
     use_small_pages();
     let cli = Cli::parse();
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match run(cli) {
+    let code = match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::talk(&format!("malla: {error:#}"));
             if is_wrong_usage(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
-    }
+    };
+    stderr::flush();
+    code
 }
 
 /// The allocator asks for pages of 2 MB, and the kernel clears each as a whole when its first byte is touched: with a few
@@ -141,6 +144,9 @@ fn supervise(place: &Place, command: cli::Supervise) -> Result<()> {
 }
 
 fn run_to_the_end(config: Config, part: Part) -> Result<()> {
+    if !matches!(part, Part::Alone) {
+        stderr::wait_for_nobody().context("cannot start a thread")?;
+    }
     telemetry::log(&config.log)?;
     #[cfg(feature = "crash-points")]
     arm_crash_point()?;
@@ -175,10 +181,13 @@ fn ask(place: &Place, reach: Reach, question: impl AsyncFnOnce(&malla_client::Cl
     })
 }
 
-/// Lets a test stop this process dead at a named point.
+/// Lets a test stop this process dead at a named point, or take it for the next version.
 #[cfg(feature = "crash-points")]
+#[allow(clippy::disallowed_methods)] // no settings: they exist in builds for tests only
 fn arm_crash_point() -> Result<()> {
-    #[allow(clippy::disallowed_methods)] // no setting: it exists in builds for tests only
+    if let Ok(sql) = std::env::var("MALLA_CRASH_NEXT_VERSION") {
+        malla_store::be_the_next_version(sql);
+    }
     match std::env::var("MALLA_CRASH_AT") {
         Ok(point) => malla_queue::crash::arm(&point).map_err(|why| anyhow::anyhow!("MALLA_CRASH_AT: {why}")),
         Err(_) => Ok(()),

@@ -6,6 +6,8 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 use serde::Serialize;
 
+use crate::stderr;
+
 pub(crate) struct Output {
     json: bool,
     headed: bool,
@@ -115,7 +117,7 @@ pub(crate) fn write_all(text: &str) -> io::Result<()> {
 
 /// A line for people, on stderr.
 pub(crate) fn talk(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    stderr::say(format!("{line}\n").as_bytes());
 }
 
 /// Whether a person sits there to answer a question.

@@ -56,6 +56,11 @@ impl Role {
         }
     }
 
+    /// Whether callers wait for the answers of a role with this name.
+    pub(crate) fn is_waited_for(name: &str) -> bool {
+        name == Role::Api.name()
+    }
+
     /// Whether it works on tasks.
     pub(crate) fn works(self) -> bool {
         matches!(self, Role::Notifier | Role::Fetcher | Role::Wiki | Role::Analyst)

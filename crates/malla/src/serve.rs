@@ -33,8 +33,7 @@ pub(crate) struct Bound {
 }
 
 /// Takes the address for this process alone.
-pub(crate) fn bind(config: &Config) -> Result<Bound> {
-    let wanted = config.listen_address()?;
+pub(crate) fn bind(wanted: SocketAddr) -> Result<Bound> {
     bound(TcpListener::bind(wanted)).map_err(|error| cannot_listen(wanted, &error))
 }
 

@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Log, LogFormat};
 use crate::member::resident_bytes;
 use crate::output;
+use crate::stderr::Stderr;
 
 /// How often gathered samples are folded, so that they do not pile up when nobody asks.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -25,7 +26,7 @@ const QUIET: &str = "refinery_core=warn,refinery=warn,tokio_postgres=warn";
 /// Sends the log to stderr.
 pub(crate) fn log(settings: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::builder().parse(format!("{QUIET},{}", settings.level)).context("log.level")?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Stderr);
     // A line that cannot be written is lost: nobody reads any more, and complaining about it would end the process.
     let log = log.log_internal_errors(false);
     let set = match settings.format {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::duties::{Stop, repeat};
+use crate::roles::Role;
 
 const TEND_EVERY: Duration = Duration::from_secs(2);
 /// Members that were given up are shown for this long.
@@ -64,7 +65,7 @@ impl Tending {
         if before.is_empty() && !members.iter().any(|member| member.supervises) {
             return Ok(());
         }
-        let assignments = place(&self.declared, &medics(&members, &before));
+        let assignments = place(&self.declared, &medics(&members, &before), Role::is_waited_for);
         before.sort();
         if assignments == before {
             return Ok(());

@@ -27,7 +27,7 @@ use crate::serve::Server;
 use crate::signals::{Asked, Signals};
 use crate::supervise::Supervisor;
 use crate::wikis::WikiRoom;
-use crate::{first_run, serve, telemetry, tending};
+use crate::{first_run, serve, stderr, telemetry, tending};
 
 /// Between two tries to reach the store.
 const STORE_AGAIN: Duration = Duration::from_secs(2);
@@ -85,6 +85,7 @@ pub(crate) async fn run(config: Config, part: Part) -> Result<()> {
         asked = signals.next() => {
             house.data.remove_server();
             tracing::warn!("{}: ending at once", asked.name());
+            stderr::flush();
             std::process::exit(asked.exit_code());
         }
     }
@@ -171,10 +172,11 @@ impl House {
         let rooms = (&notifying, &fetching, &wiki, &analyzing);
         let (server, address) = match config.roles.contains(&Role::Api) {
             true => self.serve(metrics, rooms, &crew).await.map(|(server, at)| (Some(server), Some(at)))?,
-            false => (None, None),
+            false => (self.show(metrics, &crew).await?, None),
         };
-        crew.start(config, &store.queue, clock, rooms)?;
+        // Before anything is leased: the last one may have had the same name.
         member::bury_the_last(&self.data, &*store.cluster).await;
+        crew.start(config, &store.queue, clock, rooms)?;
         let joined = self.join(&mut crew, address)?;
         Ok(Running { crew, server, notifying, joined })
     }
@@ -183,7 +185,7 @@ impl House {
         let House { config, clock, store, data, part } = self;
         let bound = match part {
             Part::Child { .. } => serve::bind_shared(config)?,
-            Part::Alone | Part::Medic(_) => serve::bind(config)?,
+            Part::Alone | Part::Medic(_) => serve::bind(config.listen_address()?)?,
         };
         let address = bound.address;
         let passwords = Passwords::new()?;
@@ -198,6 +200,29 @@ impl House {
         Ok((server, address))
     }
 
+    /// A process without the API is watched at an address of its own, if it has one. Those that a medic starts would all have
+    /// the same.
+    async fn show(&self, metrics: PrometheusHandle, crew: &Crew) -> Result<Option<Server>> {
+        let House { config, clock, store, part, .. } = self;
+        let Some(wanted) = config.metrics_address()?.filter(|_| !matches!(part, Part::Child { .. })) else {
+            return Ok(None);
+        };
+        let bound = serve::bind(wanted)?;
+        let address = bound.address;
+        let stopping = crew.stopping();
+        let router = malla_api::watched(malla_api::Watched {
+            queue: store.queue.clone(),
+            clock: clock.clone(),
+            backend: store.backend,
+            ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(()) }),
+            metrics: Arc::new(move || metrics.render()),
+        });
+        let settings = malla_api::Settings::default();
+        let server = serve::start(bound, config, malla_api::layers(router, &settings)).await?;
+        tracing::info!("/metrics of this process is at {address}");
+        Ok(Some(server))
+    }
+
     /// Last: whoever is a member answers and works.
     fn join(&self, crew: &mut Crew, address: Option<SocketAddr>) -> Result<Joined> {
         let House { config, clock, store, data, part } = self;
@@ -205,7 +230,7 @@ impl House {
         let membership = Membership::new(store.cluster.clone(), clock.clone(), me, config.cluster.heartbeat());
         let (shown, member) = watch::channel(None);
         crew.add(|stop| member::remember(data.clone(), member.clone(), stop));
-        if config.roles.contains(&Role::Api) {
+        if config.roles.contains(&Role::Api) || config.metrics_address()?.is_some() {
             crew.add(|stop| tending::count(store.cluster.clone(), clock.clone(), member.clone(), stop));
         }
         if config.roles.contains(&Role::Medic) {

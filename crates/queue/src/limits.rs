@@ -13,6 +13,9 @@ pub struct Limits {
     pub result_bytes_max: usize,
     /// Tasks in one submission, or as follow-ups of one outcome.
     pub batch_max: usize,
+    /// How long a shared store that is away is asked again whether a transaction has committed whose answer was lost: longer
+    /// than its fail-over takes.
+    pub doubt_max: Duration,
 }
 
 impl Limits {
@@ -26,6 +29,12 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { pending_max: 10_000_000, payload_bytes_max: 1024 * 1024, result_bytes_max: 256 * 1024, batch_max: 1_000 }
+        Self {
+            pending_max: 10_000_000,
+            payload_bytes_max: 1024 * 1024,
+            result_bytes_max: 256 * 1024,
+            batch_max: 1_000,
+            doubt_max: Duration::from_secs(60),
+        }
     }
 }

@@ -50,6 +50,9 @@ use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
 use malla_wiki::Wikis;
 
+#[cfg(feature = "crash-points")]
+pub use crashing::be_the_next_version;
+
 /// A store, whichever it is.
 pub struct Opened {
     pub queue: Arc<dyn Queue>,

@@ -1,22 +1,24 @@
 //! For whoever keeps an eye on the process: is it alive, is it ready, what has it counted.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method};
 use axum::response::IntoResponse;
 use malla_access::Permission;
 use malla_protocol::{Code, Health};
-use malla_queue::UnixMs;
+use malla_queue::{Clock, Queue, UnixMs};
 
 use crate::App;
 use crate::auth::{identify, permit};
 use crate::problem::Refusal;
 use crate::view;
 
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// How long the store may take to say that it is there.
 const PING_TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -48,13 +50,22 @@ pub(super) async fn livez() -> Json<Health> {
     responses((status = 200, body = Health)))]
 pub(super) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Refusal> {
     (app.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
-    let Err(why) = in_time(app.queue.ping()).await else {
-        app.absence().over();
+    store_is_there(&*app.queue, app.absence(), app.backend, &*app.clock).await
+}
+
+async fn store_is_there(
+    queue: &dyn Queue,
+    absence: &Absence,
+    backend: &str,
+    clock: &dyn Clock,
+) -> Result<Json<Health>, Refusal> {
+    let Err(why) = in_time(queue.ping()).await else {
+        absence.over();
         return Ok(Json(Health { status: "ok".into() }));
     };
     // Anybody may ask here: names and addresses stay in the log.
     tracing::warn!(why, "not ready: the store is away");
-    let (backend, since) = (app.backend, view::time(app.absence().since(app.clock.now())));
+    let since = view::time(absence.since(clock.now()));
     let detail = format!("not ready: the store ({backend}) is away since {since}, and the server's log says why");
     Err(Refusal::new(Code::Unavailable, detail))
 }
@@ -74,7 +85,33 @@ pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Resul
     if !app.settings.metrics_public {
         permit(&identify(&app, &headers, &Method::GET).await?, Permission::See)?;
     }
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], (app.metrics)()))
+    Ok(([(CONTENT_TYPE, TEXT)], (app.metrics)()))
+}
+
+/// What a process without the API shows of itself.
+#[derive(Clone)]
+pub struct Watched {
+    pub queue: Arc<dyn Queue>,
+    pub clock: Arc<dyn Clock>,
+    /// `sqlite` or `postgres`: what is away when the store is.
+    pub backend: &'static str,
+    /// Says why not while the process stops.
+    pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// The metrics as Prometheus text.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+/// `/livez`, `/readyz` and `/metrics` alone, without a token: it is for whoever keeps an eye on a process that serves nobody.
+pub fn watched(process: Watched) -> Router {
+    let absence = Arc::new(Absence::default());
+    let readyz = async |State((process, absence)): State<(Watched, Arc<Absence>)>| {
+        (process.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
+        store_is_there(&*process.queue, &absence, process.backend, &*process.clock).await
+    };
+    let metrics =
+        async |State((process, _)): State<(Watched, Arc<Absence>)>| ([(CONTENT_TYPE, TEXT)], (process.metrics)());
+    let routes = Router::new().route("/livez", get(livez)).route("/readyz", get(readyz)).route("/metrics", get(metrics));
+    routes.with_state((process, absence))
 }
 
 #[cfg(test)]

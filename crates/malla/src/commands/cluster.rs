@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use malla_client::Client;
-use malla_protocol::{ClusterView, MemberView, RestartView, RollingView, TermView};
+use malla_protocol::{ClusterView, MemberView, RestartView, RoleView, RollingView, TermView};
 
 use crate::cli::Reach;
 use crate::output::{Output, fields, or_dash, table, time, time_or_dash};
@@ -80,9 +80,7 @@ fn show(cluster: &ClusterView) -> String {
     let mut parts = vec![fields(&about)];
     let head = ["ID", "NAME", "ROLES", "STATE", "MEDIC", "ADDRESS", "TASKS", "CPU", "MEMORY", "VERSION", "LAST SEEN"];
     parts.push(table(&head, cluster.members.iter().map(member)));
-    let roles =
-        cluster.roles.iter().map(|role| vec![role.role.clone(), role.assigned.to_string(), role.running.to_string()]);
-    parts.push(table(&["ROLE", "ASSIGNED", "RUNNING"], roles));
+    parts.push(table(&["ROLE", "ASSIGNED", "RUNNING"], cluster.roles.iter().map(role)));
     if !cluster.restarts.is_empty() {
         parts.push(table(&RESTART_HEAD, cluster.restarts.iter().map(restart)));
     }
@@ -109,6 +107,12 @@ fn member(member: &MemberView) -> Vec<String> {
         member.version.clone(),
         time(&member.seen_at),
     ]
+}
+
+/// Where no medic was told to run it, there is no number to come up to.
+fn role(role: &RoleView) -> Vec<String> {
+    let assigned = Some(role.assigned).filter(|assigned| *assigned > 0).map(|assigned| assigned.to_string());
+    vec![role.role.clone(), or_dash(assigned.as_deref()), role.running.to_string()]
 }
 
 fn restart(restart: &RestartView) -> Vec<String> {

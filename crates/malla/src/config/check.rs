@@ -7,6 +7,7 @@ use crate::roles::Role;
 /// Whole numbers have a least and a greatest value.
 const BOUNDS: &[(&str, u64, u64)] = &[
     ("store_wait_s", 0, 86_400),
+    ("store_doubt_s", 1, 3_600),
     ("shutdown_grace_s", 1, 3_600),
     ("http.body_bytes_max", 1_024, 1 << 30),
     ("http.request_timeout_s", 1, 3_600),

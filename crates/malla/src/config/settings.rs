@@ -16,12 +16,14 @@ pub(crate) struct Config {
     pub listen: String,
     store: String,
     store_wait_s: u64,
+    store_doubt_s: u64,
     pub roles: Vec<Role>,
     shutdown_grace_s: u64,
     anonymous_role: String,
     allow_private: bool,
     allow_networks: Vec<String>,
     pub metrics_public: bool,
+    metrics_listen: String,
     pub log: Log,
     tls: TlsFiles,
     pub http: Http,
@@ -240,6 +242,7 @@ impl Config {
         malla_queue::Limits {
             pending_max: self.queue.pending_max,
             payload_bytes_max: self.queue.payload_bytes_max,
+            doubt_max: Duration::from_secs(self.store_doubt_s),
             ..malla_queue::Limits::default()
         }
     }
@@ -249,17 +252,28 @@ impl Config {
         if self.tls.cert.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
             return Err("tls.cert and tls.key belong together: give both, or neither");
         }
+        if !self.metrics_public && !self.metrics_listen.is_empty() {
+            return Err("metrics_listen asks nobody for a token: leave it empty, or metrics_public at true");
+        }
         if self.cluster.dead_after_s < 3 * self.cluster.heartbeat_s {
             return Err("cluster.dead_after_s is too short: give at least three times cluster.heartbeat_s");
         }
         Ok(())
     }
 
-    /// Where to listen; a name may stand for several addresses, the first one counts.
+    /// Where to listen.
     pub(crate) fn listen_address(&self) -> anyhow::Result<SocketAddr> {
-        let found = self.listen.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-        found.ok_or_else(|| {
-            anyhow::anyhow!("cannot listen on \"{}\": give ADDRESS:PORT, as in 127.0.0.1:7070", self.listen)
-        })
+        address(&self.listen)
     }
+
+    /// Where a process without the API shows its metrics, if it does.
+    pub(crate) fn metrics_address(&self) -> anyhow::Result<Option<SocketAddr>> {
+        Some(&self.metrics_listen).filter(|text| !text.is_empty()).map(|text| address(text)).transpose()
+    }
+}
+
+/// A name may stand for several addresses, the first one counts.
+fn address(text: &str) -> anyhow::Result<SocketAddr> {
+    let found = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    found.ok_or_else(|| anyhow::anyhow!("cannot listen on \"{text}\": give ADDRESS:PORT, as in 127.0.0.1:7070"))
 }

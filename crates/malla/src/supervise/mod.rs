@@ -99,7 +99,7 @@ impl Supervisor {
                 dead_after: config.cluster.dead_after(),
                 start_within: config.store_wait() + grace + START_MAX,
                 stop_within: grace + END_MAX,
-                before_the_last_goes: |role| role == Role::Api.name(),
+                before_the_last_goes: Role::is_waited_for,
             },
             listen: format!("{name}:{}", reserved.address.port()),
             server: ServerFile {

@@ -1,181 +1,14 @@
 //! Several machines, each a medic with its own data directory, on one PostgreSQL: what is killed or frozen comes back, what
 //! was on a dead machine moves, and there is one leader at a time.
 
-use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::crash::fresh_database;
 use crate::server::{DEADLINE, Place, Server, poll_until, refused};
-
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(100);
-/// Quick hearts, so that a test need not wait for long.
-const QUICK: [(&str, &str); 4] = [
-    ("MALLA_CLUSTER_HEARTBEAT_S", "1"),
-    ("MALLA_CLUSTER_DEAD_AFTER_S", "4"),
-    ("MALLA_CLUSTER_LEADER_LEASE_S", "3"),
-    ("MALLA_SHUTDOWN_GRACE_S", "3"),
-];
-
-/// A cluster, seen from a server that nobody kills.
-struct Cluster {
-    store: String,
-    variables: Vec<(&'static str, &'static str)>,
-    /// How many of each role there shall be.
-    declared: BTreeMap<&'static str, usize>,
-    tower: Server,
-    token: String,
-    _place: Place,
-}
-
-impl Cluster {
-    fn new(variables: &[(&'static str, &'static str)], declared: &[(&'static str, usize)]) -> Self {
-        let (store, place) = (fresh_database(), Place::new());
-        let tower = place.start_with(&["--store", &store, "--roles", "api"], variables);
-        let token = std::fs::read_to_string(place.data().join("admin.token")).expect("the server has made it");
-        let declared = declared.iter().copied().collect();
-        Self { store, variables: variables.to_vec(), declared, tower, token: token.trim().to_owned(), _place: place }
-    }
-
-    /// A medic on a machine of its own.
-    fn medic(&self, machine: &Place) -> Server {
-        let all = ["api", "notifier", "fetcher", "wiki", "analyst"];
-        let counts: Vec<String> =
-            all.iter().map(|role| format!("{role}={}", self.declared.get(role).copied().unwrap_or(0))).collect();
-        let mut flags = vec!["--store", self.store.as_str()];
-        flags.extend(counts.iter().flat_map(|count| ["--role", count.as_str()]));
-        machine.supervise(&flags, &self.variables)
-    }
-
-    fn view(&self) -> View {
-        let (status, body) = get(&self.tower.url, "/api/v1/cluster", &self.token).expect("the tower answers");
-        assert_eq!(status, 200, "{body}");
-        let view = View(serde_json::from_str(&body).expect("JSON"));
-        for (role, most) in &self.declared {
-            let children = view.children(role);
-            assert!(children.len() <= *most || view.is_rolling(), "more than {most} of {role}: {view:#?}");
-        }
-        view
-    }
-
-    /// Looks until `seen` sees something. There are never more of a role than there shall be, whenever one looks.
-    #[track_caller]
-    fn wait<T>(&self, what: &str, within: Duration, seen: impl Fn(&View) -> Option<T>) -> T {
-        let deadline = Instant::now() + within;
-        loop {
-            let view = self.view();
-            if let Some(found) = seen(&view) {
-                return found;
-            }
-            assert!(Instant::now() < deadline, "{what}: not within {within:?}: {view:#?}");
-            std::thread::sleep(LOOK);
-        }
-    }
-
-    #[track_caller]
-    fn wait_until_complete(&self, within: Duration) -> View {
-        self.wait("all roles are complete", within, |view| self.is_complete(view).then(|| view.clone()))
-    }
-
-    fn is_complete(&self, view: &View) -> bool {
-        self.declared.iter().all(|(role, count)| view.children(role).len() == *count)
-    }
-
-    /// The restart of a role for a reason, once it is written down.
-    #[track_caller]
-    fn wait_for_restart(&self, role: &str, why: &str) -> Value {
-        self.wait(&format!("a {role} that was {why} is noted"), DEADLINE, |view| {
-            let restarts = view.0["restarts"].as_array().expect("a list");
-            restarts.iter().find(|restart| restart["role"] == role && restart["why"] == why).cloned()
-        })
-    }
-}
-
-/// What the API says about the cluster.
-#[derive(Debug, Clone)]
-struct View(Value);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Child {
-    id: i64,
-    medic: i64,
-    pid: u32,
-}
-
-impl View {
-    fn members(&self) -> impl Iterator<Item = &Value> {
-        self.0["members"].as_array().expect("a list").iter()
-    }
-
-    /// Supervised processes with a role that were not given up.
-    fn children(&self, role: &str) -> Vec<Child> {
-        let of = |member: &&Value| {
-            member["lost_at"].is_null()
-                && member["roles"].as_array().is_some_and(|roles| roles.iter().any(|r| r == role))
-        };
-        let child = |member: &Value| {
-            Some(Child { id: member["id"].as_i64()?, medic: member["medic"].as_i64()?, pid: pid_of(member) })
-        };
-        self.members().filter(of).filter_map(child).collect()
-    }
-
-    fn all_children(&self) -> Vec<Child> {
-        ["api", "notifier", "fetcher", "wiki", "analyst"].iter().flat_map(|role| self.children(role)).collect()
-    }
-
-    fn member_of(&self, server: &Server) -> Option<i64> {
-        self.members().find(|member| pid_of(member) == server.pid()).and_then(|member| member["id"].as_i64())
-    }
-
-    /// The member that leads now, and its term.
-    fn leader(&self) -> Option<(i64, i64)> {
-        Some((self.0["leader"]["member"].as_i64()?, self.0["term"].as_i64()?))
-    }
-
-    fn led_by(&self, server: &Server) -> bool {
-        self.leader().is_some_and(|(leader, _)| Some(leader) == self.member_of(server))
-    }
-
-    fn is_rolling(&self) -> bool {
-        !self.0["rolling"].is_null() && self.0["rolling"]["ended_at"].is_null()
-    }
-}
-
-fn pid_of(member: &Value) -> u32 {
-    let name = member["name"].as_str().expect("a name");
-    name.rsplit('-').next().and_then(|pid| pid.parse().ok()).expect("host and process")
-}
-
-/// Status and body of a GET; `None` if nobody answers.
-fn get(url: &str, path: &str, token: &str) -> Option<(u16, String)> {
-    let address = url.trim_start_matches("http://");
-    let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(DEADLINE)).ok()?;
-    let authorization = format!("Authorization: Bearer {token}");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n{authorization}\r\nConnection: close\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
-}
-
-fn signal(pid: u32, name: &str) {
-    let kill = format!("kill -{name} {pid}");
-    assert!(Command::new("sh").args(["-c", &kill]).status().expect("sh runs").success(), "{kill}");
-}
-
-/// Ended, even if nobody has asked how.
-fn is_gone(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
-}
+use crate::tower::{Cluster, QUICK, get, is_gone, signal};
 
 #[test]
 fn a_dead_or_frozen_process_is_replaced_and_the_others_share_the_roles() {
@@ -339,6 +172,32 @@ fn a_rolling_restart_replaces_all_while_an_api_answers() {
         let shows = || cluster.tower.get("/metrics").contains(line).then_some(());
         poll_until(Instant::now() + DEADLINE, shows).unwrap_or_else(|| panic!("no {line} in {metrics}"));
     }
+}
+
+#[test]
+fn a_medic_shows_its_metrics_and_holds_up_nobody_when_it_stands_still() {
+    let more = [("MALLA_LOG_LEVEL", "debug"), ("MALLA_METRICS_LISTEN", "127.0.0.1:0")];
+    let cluster = Cluster::new(&[&QUICK[..], &more].concat(), &[("api", 1)]);
+    let place = Place::new();
+    let mut medic = cluster.medic(&place);
+    let said = medic.said.iter().find_map(|line| line.split("/metrics of this process is at ").nth(1));
+    let shown = format!("http://{}", said.expect("an address").trim());
+    let leads = || get(&shown, "/metrics", "").filter(|(_, body)| body.contains("malla_cluster_leader 1"));
+    poll_until(Instant::now() + DEADLINE, leads).expect("it leads, and says so");
+    for (path, status) in [("/livez", 200), ("/readyz", 200), ("/api/v1/tasks", 404)] {
+        assert_eq!(get(&shown, path, "").map(|(status, _)| status), Some(status), "{path}");
+    }
+
+    cluster.wait_until_complete(DEADLINE);
+    medic.signal("STOP");
+    // Each is a line of its log: more than a pipe holds, and more than is kept for whoever may read on.
+    let long = format!("/{}", "x".repeat(6_000));
+    for number in 0..1_000 {
+        let answer = get(&medic.url, &long, "").map(|(status, _)| status);
+        assert_eq!(answer, Some(404), "after {number} answers");
+    }
+    medic.signal("CONT");
+    medic.wait_for_line("lines of the log were lost");
 }
 
 #[test]

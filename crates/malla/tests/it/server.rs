@@ -58,9 +58,9 @@ impl Place {
         server
     }
 
-    /// A medic on a free port, up; what it starts may not be.
+    /// A medic, up; what it starts may not be.
     pub(crate) fn supervise(&self, flags: &[&str], variables: &[(&str, &str)]) -> Server {
-        let mut command = self.command(&["supervise", "--listen", "127.0.0.1:0"]);
+        let mut command = self.command(&["supervise"]);
         command.args(flags).envs(variables.iter().copied());
         let mut medic = Server::spawn(command, self.root().to_owned(), self.data());
         medic.wait_until_up();

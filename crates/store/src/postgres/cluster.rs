@@ -7,7 +7,7 @@ use deadpool_postgres::{GenericClient, Object, Transaction};
 use malla_cluster::{
     Assignment, Cluster, Leadership, Load, MEMBERS_MAX, Member, MemberId, NewMember, PastTerm, Restarted, Rolling, Term,
 };
-use malla_queue::{Act, Result, UnixMs};
+use malla_queue::{Act, Holder, Result, UnixMs};
 use tokio_postgres::Row;
 
 use super::commit::commit;
@@ -194,6 +194,7 @@ async fn beat(client: &mut Object, member: MemberId, load: Load, now: UnixMs) ->
 async fn leave(client: &mut Object, member: MemberId, now: UnixMs) -> Result<(), Broken> {
     let tx = client.transaction().await?;
     let leader = lock_leader(&tx).await?.read();
+    run(&tx, sql!("cluster/let_go"), &[&member.0, &now.0, &Holder::MEMBER_PREFIX]).await?;
     run(&tx, sql!("cluster/leave"), &[&member.0]).await?;
     run(&tx, sql!("cluster/drop_assignments"), &[&member.0]).await?;
     if let Some(leader) = leader.filter(|leader| leader.member == member) {

@@ -11,8 +11,8 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deadpool_postgres::{Pool, Transaction};
@@ -24,14 +24,37 @@ use super::sql;
 
 /// How long an answer is waited for before the connection counts as broken.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
-/// How long it is tried to find out about a commit, from its beginning on.
-const DOUBT_MAX: Duration = Duration::from_secs(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     /// Where the verb that runs asks about a commit in doubt.
-    pub(super) static POOL: Pool;
+    pub(super) static DOUBTS: Doubts;
+}
+
+/// Where to ask about commits in doubt.
+#[derive(Clone)]
+pub(super) struct Doubts {
+    pool: Pool,
+    /// How long it is tried to find out about a commit, from its beginning on.
+    pub(super) max: Duration,
+    /// Whether the verb that runs is in doubt: then it may take longer than others.
+    under_way: Arc<AtomicBool>,
+}
+
+impl Doubts {
+    pub(super) fn new(pool: Pool, max: Duration) -> Self {
+        Self { pool, max, under_way: Arc::default() }
+    }
+
+    /// The same for another verb.
+    pub(super) fn anew(&self) -> Self {
+        Self::new(self.pool.clone(), self.max)
+    }
+
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way.load(Ordering::Relaxed)
+    }
 }
 
 /// One that no other transaction ever has. Those of one process follow each other, so that they lie together.
@@ -95,9 +118,12 @@ pub(super) async fn answered<T>(
         Ok(Err(error)) => return Err(error),
         Err(_) => format!("PostgreSQL did not answer within {ANSWER_WAIT:?}"),
     };
-    let Ok(pool) = POOL.try_with(Clone::clone) else { return Err(Broken::Said(Error::Unavailable(why))) };
+    let Ok(doubts) = DOUBTS.try_with(Clone::clone) else { return Err(Broken::Said(Error::Unavailable(why))) };
     tracing::debug!(why, "asking whether a transaction has committed");
-    match find_out(&pool, token, began).await? {
+    doubts.under_way.store(true, Ordering::Relaxed);
+    let found = find_out(&doubts, token, began).await;
+    doubts.under_way.store(false, Ordering::Relaxed);
+    match found? {
         Some(kept) => Ok(Answer::Lost(kept)),
         None => Err(Broken::Lost(why)),
     }
@@ -110,16 +136,16 @@ pub(super) enum Answer<T> {
 }
 
 /// What the transaction has left; none if it did not commit, and never will.
-async fn find_out(pool: &Pool, token: &Token, began: Instant) -> Result<Option<Kept>> {
+async fn find_out(doubts: &Doubts, token: &Token, began: Instant) -> Result<Option<Kept>> {
     let mut pause = FIRST_PAUSE;
     loop {
-        let left = DOUBT_MAX.saturating_sub(began.elapsed());
-        let error = match timeout(left, ask(pool, token)).await {
+        let left = doubts.max.saturating_sub(began.elapsed());
+        let error = match timeout(left, ask(&doubts.pool, token)).await {
             Ok(Ok(found)) => return Ok(found),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it does not answer".to_owned(),
         };
-        if began.elapsed() + pause >= DOUBT_MAX {
+        if began.elapsed() + pause >= doubts.max {
             return Err(Error::Unavailable(format!(
                 "the connection broke during a commit, and PostgreSQL could not be asked whether it was done: {error}"
             )));

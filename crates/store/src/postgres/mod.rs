@@ -23,6 +23,7 @@ mod fetch_sites;
 mod fetch_told;
 mod fetch_trim;
 mod finish;
+mod hosts;
 mod lease;
 mod notify;
 mod notify_accept;
@@ -67,7 +68,7 @@ use tokio_postgres::Config;
 
 use crate::arrivals::Signals;
 use crate::causes::causes;
-use crate::crashing::point;
+use crate::crashing::{point, with_the_next};
 use crate::packing::Incoming;
 use crate::{checks, verifying};
 use batch::Batcher;
@@ -115,7 +116,7 @@ impl Postgres {
     /// Opens the store at `url`, making or migrating it if need be.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
         let config = pool::config(url)?;
-        let pools = Pools::new(&config)?;
+        let pools = Pools::new(&config, limits.doubt_max)?;
         // One that is not there is the caller's to try again, and to say so.
         drop(pools.verbs.get().await.map_err(|error| pool::no_connection(&error))?);
         migrate(&pools, url).await?;
@@ -207,13 +208,16 @@ async fn migrate(pools: &Pools, url: &str) -> Result<()> {
     let mut client = pools.client().await?;
     let lock = client.query_one("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK]).await;
     lock.map_err(|error| broken(&error))?;
+    // A new index on a large table takes its time. What the others want to lock is waited for as briefly as ever.
+    client.batch_execute("SET statement_timeout = 0").await.map_err(|error| broken(&error))?;
     let migrated = migrate_locked(&mut client, url).await;
-    let _ = client.execute("SELECT pg_advisory_unlock($1)", &[&MIGRATION_LOCK]).await;
+    let reset = "RESET statement_timeout";
+    let _ = client.batch_execute(&format!("{reset}; SELECT pg_advisory_unlock({MIGRATION_LOCK})")).await;
     migrated
 }
 
 async fn migrate_locked(client: &mut Object, url: &str) -> Result<()> {
-    let runner = migrations::migrations::runner();
+    let runner = with_the_next(migrations::migrations::runner());
     let known = runner.get_migrations().iter().map(|m| i64::from(m.version())).max().unwrap_or(0);
     let there = client.query_one("SELECT to_regclass('refinery_schema_history') IS NOT NULL", &[]).await;
     if there.map_err(|error| broken(&error))?.get(0) {

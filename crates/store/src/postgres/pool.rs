@@ -2,18 +2,21 @@
 
 use std::error::Error as _;
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
 use malla_cluster::Term;
 use malla_queue::{Error, Result};
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::commit::POOL;
+use super::commit::{DOUBTS, Doubts};
+use super::hosts::EachHost;
 use crate::causes::causes;
 
 /// Connections of one process. The writers use a few of them, the rest serve readers.
@@ -23,7 +26,7 @@ const DUTY_CONNECTIONS: usize = 6;
 /// More of them, to ask about commits in doubt.
 const DOUBT_CONNECTIONS: usize = 4;
 /// How long a caller waits for a connection, and a connection for the server.
-const CONNECT_WAIT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_WAIT: Duration = Duration::from_secs(5);
 /// No statement of ours takes this long; one that does is stuck.
 const STATEMENT_TIMEOUT_MS: u32 = 30_000;
 /// Between two statements of a transaction nothing is waited for; who takes this long stands still (a frozen machine, a
@@ -36,7 +39,7 @@ const LOCK_WAIT_MAX_MS: u32 = 3_000;
 const TRIES: usize = 5;
 /// For how long a verb is done again because its connection broke.
 const LOST_MAX: Duration = Duration::from_secs(15);
-/// No verb takes this long, with all of its statements; one that does has a server that stands still.
+/// No verb takes this long, with all of its statements and without doubts; one that does has a server that stands still.
 const VERB_MAX: Duration = Duration::from_secs(45);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -51,9 +54,7 @@ pub(super) fn config(url: &str) -> Result<Config> {
     if config.get_application_name().is_none() {
         config.application_name("malla");
     }
-    // So that there is time left for the other hosts if the first ones are dead.
-    let hosts = u32::try_from(config.get_hosts().len().max(1)).unwrap_or(u32::MAX);
-    config.connect_timeout(CONNECT_WAIT / hosts);
+    config.connect_timeout(CONNECT_WAIT);
     // A server whose machine is gone says nothing: it is noticed within ten seconds, whoever spoke last.
     config.tcp_user_timeout(Duration::from_secs(10));
     config.keepalives_idle(Duration::from_secs(4)).keepalives_interval(Duration::from_secs(2)).keepalives_retries(3);
@@ -79,12 +80,14 @@ pub(super) fn tls() -> Result<MakeRustlsConnect> {
 pub(super) struct Pools {
     pub(super) verbs: Pool,
     /// For verbs that lost an answer: they hold a connection already, and must not wait for another one like it.
-    pub(super) doubts: Pool,
+    doubts: Doubts,
 }
 
 impl Pools {
-    pub(super) fn new(config: &Config) -> Result<Self> {
-        Ok(Self { verbs: pool(config, CONNECTIONS)?, doubts: pool(config, DOUBT_CONNECTIONS)? })
+    /// A commit may be in doubt for `doubt_max`.
+    pub(super) fn new(config: &Config, doubt_max: Duration) -> Result<Self> {
+        let doubts = Doubts::new(pool(config, DOUBT_CONNECTIONS)?, doubt_max);
+        Ok(Self { verbs: pool(config, CONNECTIONS)?, doubts })
     }
 
     /// Others for the duties of the leader of this term.
@@ -109,9 +112,9 @@ fn under(config: &Config, term: Term) -> Config {
 fn pool(config: &Config, connections: usize) -> Result<Pool> {
     let recycle = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = match tls() {
-        Ok(tls) => Manager::from_config(config.clone(), tls, recycle),
+        Ok(tls) => Manager::from_connect(config.clone(), EachHost::new(tls), recycle),
         // A machine without certificates can still talk without TLS.
-        Err(_) => Manager::from_config(config.clone(), NoTls, recycle),
+        Err(_) => Manager::from_connect(config.clone(), EachHost::new(NoTls), recycle),
     };
     Pool::builder(manager)
         .max_size(connections)
@@ -163,7 +166,7 @@ where
 {
     let (mut deadlocks, mut lost_since, mut pause) = (0, None, FIRST_PAUSE);
     loop {
-        let why = match POOL.scope(pools.doubts.clone(), timeout(VERB_MAX, verb())).await {
+        let why = match in_time(&pools.doubts.anew(), verb()).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(Broken::Said(error))) => return Err(error),
             // It may be what the lost connection has left on the server, which ends soon.
@@ -195,6 +198,15 @@ where
             }
         };
         tracing::debug!(why, "a transaction is done again");
+    }
+}
+
+/// What becomes of a verb, if it is known in time. One that is in doubt has the time for that, too.
+async fn in_time<T>(doubts: &Doubts, verb: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let mut verb = pin!(DOUBTS.scope(doubts.clone(), verb));
+    match timeout(VERB_MAX, &mut verb).await {
+        Err(_) if doubts.is_under_way() => timeout(doubts.max, verb).await,
+        known => known,
     }
 }
 

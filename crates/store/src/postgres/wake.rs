@@ -3,15 +3,17 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use futures_util::future::poll_fn;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Config, NoTls, Socket};
 
-use super::pool;
+use super::{hosts, pool};
 use crate::arrivals::Signals;
 
 /// A notification takes a lock that all commits share: so at most one batch in this time.
@@ -57,10 +59,11 @@ async fn nudge_others(mut rooms: mpsc::Receiver<String>, pool: Pool) {
 
 /// Listens for other nodes' nudges until the store is dropped.
 pub(super) async fn listen(config: Config, signals: std::sync::Weak<Signals>) {
+    let last = AtomicUsize::new(0);
     while signals.upgrade().is_some() {
         let heard = match pool::tls() {
-            Ok(tls) => listen_once(&config, tls, &signals).await,
-            Err(_) => listen_once(&config, NoTls, &signals).await,
+            Ok(tls) => listen_once(&config, tls, &last, &signals).await,
+            Err(_) => listen_once(&config, NoTls, &last, &signals).await,
         };
         if let Err(error) = heard {
             tracing::debug!(%error, "not listening for other nodes");
@@ -72,13 +75,16 @@ pub(super) async fn listen(config: Config, signals: std::sync::Weak<Signals>) {
 async fn listen_once<T>(
     config: &Config,
     tls: T,
+    last: &AtomicUsize,
     signals: &std::sync::Weak<Signals>,
 ) -> Result<(), tokio_postgres::Error>
 where
-    T: MakeTlsConnect<Socket>,
+    T: MakeTlsConnect<Socket> + Clone,
     T::Stream: Send + 'static,
 {
-    let (client, mut connection) = config.connect(tls).await?;
+    // A host that stands still is left for another one, by and by.
+    let Ok(connected) = timeout(pool::CONNECT_WAIT, hosts::connect(config, tls, last)).await else { return Ok(()) };
+    let (client, mut connection) = connected?;
     let (heard, mut notes) = mpsc::channel(64);
     let driver = tokio::spawn(async move {
         while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {

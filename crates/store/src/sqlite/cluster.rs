@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use malla_cluster::{
     Assignment, Cluster, Leadership, Load, MEMBERS_MAX, Member, MemberId, NewMember, PastTerm, Restarted, Rolling, Term,
 };
-use malla_queue::{Act, Error, Result};
+use malla_queue::{Act, Error, Holder, Result};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::tx::Tx;
@@ -195,6 +195,7 @@ fn join(tx: &Tx<'_>, new: &NewMember) -> Result<MemberId> {
 }
 
 fn leave(tx: &Tx<'_>, member: MemberId) -> Result<()> {
+    tx.run(sql!("cluster/let_go"), (member.0, tx.now.0, Holder::MEMBER_PREFIX))?;
     tx.run(sql!("cluster/leave"), (member.0,))?;
     tx.run(sql!("cluster/drop_assignments"), (member.0,))?;
     match leader(tx.conn)?.filter(|leader| leader.member == member) {

@@ -94,8 +94,12 @@ pub(crate) async fn postgres() -> House {
 }
 
 pub(crate) async fn postgres_at(url: &str) -> House {
+    postgres_within(url, small_limits()).await
+}
+
+pub(crate) async fn postgres_within(url: &str, limits: Limits) -> House {
     let clock = Arc::new(ManualClock::at(START));
-    let store = Postgres::open(url, clock.clone(), small_limits()).await.expect("opens");
+    let store = Postgres::open(url, clock.clone(), limits).await.expect("opens");
     house(store, clock, None)
 }
 

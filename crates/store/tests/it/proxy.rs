@@ -67,6 +67,11 @@ impl Proxy {
     pub(crate) fn take_down(&self) {
         *self.trap.down.lock().unwrap() = true;
     }
+
+    /// Whoever comes from now on gets through.
+    pub(crate) fn bring_back(&self) {
+        *self.trap.down.lock().unwrap() = false;
+    }
 }
 
 impl Trap {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use malla_analyze::TakenBatch;
 use malla_notify::Accepted;
@@ -10,7 +10,7 @@ use malla_queue::{Error, Result, Scope};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
-use crate::harness::{House, act, fresh_database, postgres_at};
+use crate::harness::{House, act, fresh_database, postgres_at, task};
 use crate::harness_analyze::{new_study, trips};
 use crate::harness_fetch::{anew, task_of};
 use crate::harness_notify::{keyed, new_event};
@@ -189,4 +189,22 @@ async fn a_batch_or_its_commit_whose_connection_is_lost_counts_once() {
     assert_eq!(house.commit_one(settled).await, Ok(()));
     assert_eq!((house.study(id).await.taken, house.study(id).await.mapped), (3, 2));
     house.verify().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_that_stands_still_is_left_for_the_next_one() {
+    let url = fresh_database().await;
+    // The kernel takes connections for it, and nobody ever answers.
+    let frozen = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (user, rest) = url.split_once('@').unwrap();
+    let both = format!("{user}@{},{rest}", frozen.local_addr().unwrap());
+    let began = Instant::now();
+    let house = postgres_at(&both).await;
+    house.submit(task("a")).await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // It is known which one answers.
+    let began = Instant::now();
+    let all = futures_util::future::join_all((0..8).map(|_| house.queue.counts(&Scope::All))).await;
+    assert!(all.iter().all(Result::is_ok), "{all:?}");
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }

@@ -2,8 +2,7 @@
 //! batch passes, are killed at random and stand still past their leases; every answer has the same bytes as without any
 //! of it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use malla_analyze::analysis::{Batch, Dimensions, find};
@@ -11,12 +10,11 @@ use malla_analyze::bikes::generate;
 use malla_queue::crash::POINTS;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::server::{DEADLINE, Server};
 
 use super::caller::{Caller, Servers};
+use super::clients;
 use super::dice::Dice;
 use super::world::{LEASE, Store, Variables, World};
 use super::{repeat, require_crash_points};
@@ -134,15 +132,12 @@ impl Campaign {
                 continue;
             }
             // The others go on without it for a while.
-            self.clients.go_to(Servers { urls: up.iter().map(|server| server.url.clone()).collect(), ..self.known() });
+            let urls = up.iter().map(|server| server.url.clone()).collect();
+            self.clients.go_to(Servers { urls, ..self.clients.known() });
             pause(100, 400, dice);
             self.clients.go_to(Servers::default());
             up.into_iter().for_each(Server::kill);
         }
-    }
-
-    fn known(&self) -> Servers {
-        self.clients.servers.borrow().clone()
     }
 
     fn freeze_at_random(&mut self, dice: &mut Dice) {
@@ -225,67 +220,36 @@ fn cut(table: &[u8]) -> Vec<Vec<u8>> {
     lines.chunks(LINES).map(|chunk| [&[header], chunk].concat().concat()).collect()
 }
 
-pub(super) struct Clients {
-    runtime: tokio::runtime::Runtime,
-    servers: watch::Sender<Servers>,
-    pub(super) caller: Caller,
-    shared: Arc<Shared>,
-    asking: JoinSet<()>,
-}
+pub(super) type Clients = clients::Clients<Shared>;
+type Hand = clients::Hand<Shared>;
 
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     begun: AtomicU64,
-    /// By each client.
-    ended: [AtomicU64; CLIENTS as usize],
-    stop: AtomicBool,
-}
-
-impl Shared {
-    fn ended(&self) -> Vec<u64> {
-        self.ended.iter().map(|ended| ended.load(Ordering::Relaxed)).collect()
-    }
+    ended: AtomicU64,
 }
 
 impl Clients {
     /// `timeout` is how long one try of a request may take.
     pub(super) fn start(dice: &mut Dice, timeout: Duration) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let (servers, there) = watch::channel(Servers::default());
-        let caller = Caller::new(there, timeout, dice.split());
-        let (shared, mut asking) = (Arc::new(Shared::default()), JoinSet::new());
-        for (client, seed) in (1..=CLIENTS).enumerate() {
-            let (shared, mut dice) = (shared.clone(), dice.split());
-            let mut caller = caller.with(dice.split());
+        let mut clients = clients::Clients::new(Shared::default(), timeout, dice);
+        for seed in 1..=CLIENTS {
             let set = Set::new(seed);
-            let asks = async move {
-                while !shared.stop.load(Ordering::Relaxed) {
-                    analyze(&set, &mut caller, &shared, &mut dice).await;
-                    shared.ended[client].fetch_add(1, Ordering::Relaxed);
+            clients.add(dice, async move |mut hand: Hand| {
+                while hand.goes_on() {
+                    analyze(&set, &mut hand.caller, &hand.shared, &mut hand.dice).await;
+                    hand.shared.ended.fetch_add(1, Ordering::Relaxed);
                 }
-            };
-            asking.spawn_on(asks, runtime.handle());
+            });
         }
-        Self { runtime, servers, caller, shared, asking }
-    }
-
-    pub(super) fn go_to(&self, servers: Servers) {
-        self.servers.send_replace(servers);
+        clients
     }
 
     /// Every analysis that was begun has come to its end with the right answers, and the store agrees with itself.
     pub(super) fn stop_and_audit(mut self) -> u64 {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        self.runtime.block_on(async {
-            while let Some(ended) = self.asking.join_next().await {
-                ended.expect("a client comes to its end");
-            }
-            assert_eq!(self.caller.trials.all_wrong(), [""; 0], "answers that nobody should get");
-            let problems = self.caller.read("/api/v1/verify").await.expect("the server stays up during the audit");
-            assert_eq!(problems, json!({ "problems": [] }));
-            self.shared.ended().iter().sum()
-        })
+        self.end();
+        self.runtime.block_on(self.all_is_well());
+        self.shared.ended.load(Ordering::Relaxed)
     }
 }
 

@@ -69,7 +69,7 @@ impl Trials {
 
 #[derive(Clone)]
 pub(super) struct Caller {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     servers: watch::Receiver<Servers>,
     pub(super) trials: Arc<Trials>,
     dice: Dice,
@@ -81,6 +81,17 @@ impl Caller {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().timeout(timeout).build().expect("an HTTP client");
         Self { http, servers, trials: Arc::default(), dice }
+    }
+
+    /// The same caller, who waits for longer.
+    pub(super) fn patient(&self, timeout: Duration) -> Self {
+        let http = reqwest::Client::builder().timeout(timeout).build().expect("an HTTP client");
+        Self { http, ..self.clone() }
+    }
+
+    /// Where the servers are now.
+    pub(super) fn known(&self) -> Servers {
+        self.servers.borrow().clone()
     }
 
     /// The same caller with other chances.
@@ -128,7 +139,7 @@ impl Caller {
 
     /// Reads once.
     pub(super) async fn read(&mut self, path: &str) -> Result<Value, Gone> {
-        let servers = self.servers.borrow().clone();
+        let servers = self.known();
         let url = self.dice.pick(&servers.urls).ok_or(Gone)?;
         let answer = self.attempt(&Method::GET, &format!("{url}{path}"), &servers.token, None, None).await?;
         match answer.status {

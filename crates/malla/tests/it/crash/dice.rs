@@ -2,7 +2,7 @@
 
 use super::setting;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Dice(u64);
 
 impl Dice {

@@ -17,8 +17,9 @@ use super::{Summary, audit, repeat, require_crash_points};
 const FREEZES: u64 = 4;
 /// Whoever asks a frozen process goes to another one soon.
 const IMPATIENT: Options = Options { timeout: Duration::from_secs(1), forgets: false };
-/// A process that froze inside a transaction may hold up the others this long: the server ends its session.
-const HELD_UP_MAX: Duration = Duration::from_secs(12);
+/// A process that froze inside a transaction may hold up the others this long. The server lets its statements wait for a lock
+/// for 3 s and ends its sessions 5 s after that; the rest is for a busy machine. Without those limits it would be for ever.
+const HELD_UP_MAX: Duration = Duration::from_secs(20);
 /// Where a process has written and not committed, on a shared store.
 const INSIDE: [&str; 5] = ["submit.inside:3", "lease.inside:6", "finish.inside:3", "act.inside:3", "lane.inside:3"];
 
@@ -89,9 +90,10 @@ fn frozen_again_and_again_beside_another_on_postgres() {
         freeze_past_the_lease(frozen, &mut dice);
         let (record, caller) = load.so_far();
         load.go_to(awake.clone());
-        // Its patience is a second, which a busy machine may use up: not three times, though.
-        let quick = || load.runtime.block_on(audit::quick(caller.clone(), &record, false)).is_ok();
-        assert!((0..3).any(|_| quick()), "the other one does not answer");
+        // Who makes the load waits for a second and goes elsewhere. An audit reads everything, and may take its time.
+        let caller = caller.patient(DEADLINE);
+        let quick = || load.runtime.block_on(audit::quick(caller.clone(), &record, false)).ok();
+        poll_until(Instant::now() + DEADLINE, quick).expect("the other one answers");
         load.go_to(both(&to_one, &to_other));
         summary.crashes += 1;
         summary.light_audits += 1;
@@ -156,7 +158,9 @@ fn frozen_inside(point: &str, mut dice: Dice) {
 
     let froze = Instant::now();
     load.knock_at_each_lane(dice.split());
-    assert!(froze.elapsed() < HELD_UP_MAX, "{point}: the others were held up for {:?}", froze.elapsed());
+    let held_up = froze.elapsed();
+    eprintln!("frozen at {point}: the others were held up for {:.1} s", held_up.as_secs_f64());
+    assert!(held_up < HELD_UP_MAX, "{point}: the others were held up for {held_up:?}");
     frozen.signal("CONT");
     let (runtime, mut record, caller) = load.stop();
     runtime.block_on(audit::full(caller, &mut record, false));

@@ -1,17 +1,17 @@
 //! Histories under crashes: pages of a wiki are extracted while the process stops at each point a step passes, and at
 //! random, of one node and of two; then every revision is there once, byte for byte, and the wiki was asked politely.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use malla_queue::crash::POINTS;
 use serde_json::{Value, json};
 
-use crate::server::{DEADLINE, Server};
+use crate::server::Server;
 use crate::small_wiki::{SmallWiki, polite};
 
 use super::caller::Servers;
 use super::dice::Dice;
+use super::shelf::{Http, is_whole};
 use super::world::{Store, World};
 use super::{repeat, require_crash_points};
 
@@ -144,14 +144,8 @@ impl Campaign {
                 status["state"] == "SUCCESS"
             });
         }
-        let kept = self.http.get(&way, "/api/v1/wiki/wikis");
-        let api_of = |wiki: &SmallWiki| format!("{}api.php", wiki.url);
         for wiki in &self.wikis {
-            let items = kept["items"].as_array().expect("wikis");
-            let found = items.iter().find(|item| item["api"] == api_of(wiki).as_str()).expect("the wiki is kept");
-            for page in 1..=wiki.pages {
-                assert_eq!(self.kept(&way, &found["id"], page), self.true_history(wiki, page), "page {page}");
-            }
+            is_whole(&self.http, &way, wiki);
         }
         assert_eq!(self.http.get(&way, "/api/v1/verify"), json!({ "problems": [] }));
         drop(up);
@@ -159,83 +153,5 @@ impl Campaign {
         let seen: Vec<Value> = self.wikis.into_iter().map(SmallWiki::seen).collect();
         eprintln!("histories: {crashes} crashes in {took:.1} s; {extractions} extractions; the wikis saw {seen:?}");
         seen.iter().for_each(polite);
-    }
-
-    /// What the server keeps of a page, by its own word.
-    fn kept(&self, way: &Servers, wiki: &Value, page: u64) -> Vec<Value> {
-        let mut all = Vec::new();
-        for number in 1.. {
-            let path = format!("/api/v1/revisions?wiki={wiki}&pageid={page}&page_size=50&page={number}");
-            let answer = self.http.get(way, &path);
-            let revisions = answer.as_array().expect("revisions");
-            all.extend(revisions.iter().map(|it| revision(it, &it["*"])));
-            if revisions.len() < 50 {
-                break;
-            }
-        }
-        all
-    }
-
-    /// The same as the wiki itself tells it.
-    fn true_history(&self, wiki: &SmallWiki, page: u64) -> Vec<Value> {
-        let way = Servers { urls: vec![wiki.url.trim_end_matches('/').to_owned()], token: String::new() };
-        let asked = format!("/api.php?action=query&prop=revisions&rvdir=newer&rvprop=content&pageids={page}");
-        let (mut all, mut more) = (Vec::new(), String::new());
-        loop {
-            let answer = self.http.get(&way, &format!("{asked}{more}"));
-            let revisions = answer["query"]["pages"][0]["revisions"].as_array().expect("revisions");
-            all.extend(revisions.iter().map(|it| revision(it, &it["slots"]["main"]["content"])));
-            match answer["continue"]["rvcontinue"].as_str() {
-                Some(cursor) => more = format!("&rvcontinue={cursor}"),
-                None => return all,
-            }
-        }
-    }
-}
-
-/// What both sides tell of a revision.
-fn revision(told: &Value, text: &Value) -> Value {
-    let fields = ["revid", "parentid", "timestamp", "user", "userid", "size", "comment"];
-    let mut shown: BTreeMap<&str, &Value> = fields.iter().map(|field| (*field, &told[*field])).collect();
-    shown.insert("text", text);
-    json!(shown)
-}
-
-/// Asks a server and waits for the answer.
-struct Http {
-    runtime: tokio::runtime::Runtime,
-    client: reqwest::Client,
-}
-
-impl Http {
-    fn new() -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        Self { runtime, client: reqwest::Client::builder().timeout(DEADLINE).build().expect("an HTTP client") }
-    }
-
-    #[track_caller]
-    fn get(&self, way: &Servers, path: &str) -> Value {
-        self.runtime.block_on(async {
-            let asked = self.client.get(format!("{}{path}", way.urls[0])).bearer_auth(&way.token);
-            let answer = asked.send().await.expect("an answer").error_for_status().expect("a good one");
-            answer.json().await.expect("JSON")
-        })
-    }
-
-    /// `None` if the server is gone.
-    fn post(&self, way: &Servers, path: &str, body: &Value) -> Option<Value> {
-        self.runtime.block_on(async {
-            let asked = self.client.post(format!("{}{path}", way.urls[0])).bearer_auth(&way.token).json(body);
-            asked.send().await.ok()?.json().await.ok()
-        })
-    }
-
-    fn until(&self, way: &Servers, path: &str, mut done: impl FnMut(&Value) -> bool) {
-        let deadline = Instant::now() + DEADLINE * 4;
-        while !done(&self.get(way, path)) {
-            assert!(Instant::now() < deadline, "{path} comes to no end: {}", self.get(way, path));
-            std::thread::sleep(Duration::from_millis(50));
-        }
     }
 }

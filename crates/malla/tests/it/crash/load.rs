@@ -1,18 +1,17 @@
 //! The load: submitters with their tasks and an operator at the lanes, who go on through every crash and note what was
 //! acknowledged.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use malla_protocol::Submitted;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
-use super::caller::{Answer, Caller, Servers};
+use super::caller::{Answer, Caller};
+use super::clients::{self, Clients};
 use super::dice::Dice;
 use super::record::{Lane, Record, Submission, Told, Verb};
 
@@ -38,18 +37,12 @@ impl Default for Options {
     }
 }
 
-pub(super) struct Load {
-    pub(super) runtime: Runtime,
-    servers: watch::Sender<Servers>,
-    caller: Caller,
-    shared: Arc<Shared>,
-    hands: Vec<JoinHandle<()>>,
-}
+pub(super) type Load = Clients<Shared>;
+type Hand = clients::Hand<Shared>;
 
-struct Shared {
+pub(super) struct Shared {
     record: Mutex<Record>,
     keys: AtomicU64,
-    stop: AtomicBool,
     options: Options,
 }
 
@@ -65,36 +58,13 @@ impl Shared {
 
 impl Load {
     pub(super) fn start(mut dice: Dice, options: Options) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let (servers, there) = watch::channel(Servers::default());
-        let caller = Caller::new(there, options.timeout, dice.split());
-        let shared = Arc::new(Shared {
-            record: Mutex::default(),
-            keys: AtomicU64::new(0),
-            stop: AtomicBool::new(false),
-            options,
-        });
-        let mut load = Self { runtime, servers, caller, shared, hands: Vec::new() };
+        let shared = Shared { record: Mutex::default(), keys: AtomicU64::new(0), options };
+        let mut load = Clients::new(shared, options.timeout, &mut dice);
         for _ in 0..SUBMITTERS {
-            load.hands.push(load.runtime.spawn(load.hand(dice.split()).submit()));
+            load.add(&mut dice, Hand::submit);
         }
-        load.hands.push(load.runtime.spawn(load.hand(dice.split()).operate()));
+        load.add(&mut dice, Hand::operate);
         load
-    }
-
-    fn hand(&self, mut dice: Dice) -> Hand {
-        Hand { caller: self.caller.with(dice.split()), shared: self.shared.clone(), dice, mine: Vec::new() }
-    }
-
-    /// The servers are there.
-    pub(super) fn go_to(&self, servers: Servers) {
-        self.servers.send_replace(servers);
-    }
-
-    /// The servers are gone.
-    pub(super) fn wait(&self) {
-        self.servers.send_replace(Servers::default());
     }
 
     /// What is acknowledged so far, and somebody to ask about it.
@@ -112,51 +82,31 @@ impl Load {
     }
 
     /// Ends when every request in hand has its answer.
-    pub(super) fn stop(self) -> (Runtime, Record, Caller) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        self.runtime.block_on(async {
-            for hand in self.hands {
-                hand.await.expect("a hand of the load comes to its end");
-            }
-        });
+    pub(super) fn stop(mut self) -> (Runtime, Record, Caller) {
+        self.end();
         let record = self.shared.record().clone();
         (self.runtime, record, self.caller)
     }
 }
 
-/// One of those who make the load.
-struct Hand {
-    caller: Caller,
-    shared: Arc<Shared>,
-    dice: Dice,
-    /// Tasks that nobody else touches.
-    mine: Vec<String>,
-}
-
 impl Hand {
-    fn goes_on(&self) -> bool {
-        !self.shared.stop.load(Ordering::Relaxed)
-    }
-
-    async fn breathe(&mut self, most_ms: u64) {
-        tokio::time::sleep(Duration::from_millis(self.dice.roll(most_ms))).await;
-    }
-
     async fn submit(mut self) {
         if self.shared.options.forgets {
             self.keep_some().await;
         }
+        // Tasks that nobody else touches.
+        let mut mine: Vec<String> = Vec::new();
         while self.goes_on() {
             let full = self.shared.record().submissions.len() >= SUBMISSIONS_MAX;
             match self.dice.roll(10) {
                 0..6 if !full => {
                     let told: Vec<Told> = (0..=self.dice.roll(3)).map(|_| drill(&mut self.dice)).collect();
                     let new = self.submit_these(&told).await;
-                    self.mine.extend(new);
+                    mine.extend(new);
                 }
                 0..8 if !full => self.shelve().await,
                 _ => {
-                    if let Some(id) = self.dice.pick(&self.mine).cloned() {
+                    if let Some(id) = self.dice.pick(&mine).cloned() {
                         let verb = *self.dice.pick(&Verb::ALL).expect("there are verbs");
                         self.act(&id, verb).await;
                     }

@@ -1,6 +1,8 @@
 //! The crash suite: the real binary under a mixed load, stopped dead at each named point, killed at random, frozen past
 //! its leases, and left without its store; started again; then audited against everything that it had acknowledged.
 //!
+//! And three machines at once under a load of all rooms, with whatever can happen to one of them (`mixed`).
+//!
 //! `MALLA_CRASH_REPEAT=N` makes every campaign N times as long, `MALLA_CRASH_SEED=N` plays the dice of a seed again,
 //! `MALLA_CRASH_PRIMARIES=N` loses the primary of a replicated PostgreSQL N times instead of once.
 //! `MALLA_TEST_POSTGRES` names the PostgreSQL server on which each test makes a database of its own.
@@ -9,19 +11,24 @@ mod analyses;
 mod audit;
 mod audited;
 mod caller;
+mod clients;
 mod deliveries;
 pub(crate) mod dice;
 mod frozen;
 mod histories;
 mod kills;
 mod load;
+mod mixed;
 mod pages;
 mod points;
 mod primary_lost;
 mod publishers;
 mod record;
 mod replicated;
+mod shelf;
 mod store_away;
+mod told;
+mod upgrade;
 mod world;
 
 use std::fmt;

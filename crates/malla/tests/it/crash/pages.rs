@@ -2,27 +2,28 @@
 //! a page passes, and at random; then every job has each of its pages once, and no site was hurt.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use malla_queue::crash::POINTS;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::origin::{Origin, polite};
 use crate::server::{DEADLINE, Server};
 
-use super::caller::{Caller, Servers};
+use super::caller::Servers;
+use super::clients;
 use super::dice::Dice;
 use super::world::{Store, Variables, World};
 use super::{repeat, require_crash_points};
 
-const GAP_MS: u64 = 50;
+pub(super) const GAP_MS: u64 = 50;
+/// How long one try of a request may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The server fetches itself; its leases are short.
-const ALONE: Variables<'static> = &[
+pub(super) const ALONE: Variables<'static> = &[
     ("MALLA_ALLOW_PRIVATE", "true"),
     ("MALLA_FETCH_WORKERS_MIN", "2"),
     ("MALLA_FETCH_GAP_MS", "50"),
@@ -52,7 +53,7 @@ fn campaign(store: Store) {
     let began = Instant::now();
     let world = World::new(store);
     let origin = Arc::new(Origin::start(GAP_MS));
-    let clients = Clients::start(&origin, &mut dice);
+    let clients = Clients::start(&origin, &mut dice, TIMEOUT);
     let mut crashes = 0;
     for _ in 0..repeat() {
         for point in POINTS.iter().filter(|point| point.starts_with("fetch.")) {
@@ -94,82 +95,65 @@ fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String
 /// Jobs that were acknowledged, each with its URLs.
 type Jobs = BTreeMap<String, Vec<String>>;
 
-struct Clients {
-    runtime: tokio::runtime::Runtime,
-    servers: watch::Sender<Servers>,
-    caller: Caller,
-    shared: Arc<Shared>,
-    asking: JoinSet<()>,
-}
+pub(super) type Clients = clients::Clients<Shared>;
+type Hand = clients::Hand<Shared>;
 
-#[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
+    origin: Arc<Origin>,
     jobs: Mutex<Jobs>,
     keys: AtomicU64,
-    stop: AtomicBool,
 }
 
 impl Clients {
-    fn start(origin: &Arc<Origin>, dice: &mut Dice) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let (servers, there) = watch::channel(Servers::default());
-        let caller = Caller::new(there, Duration::from_secs(10), dice.split());
-        let (shared, mut asking) = (Arc::new(Shared::default()), JoinSet::new());
+    /// `timeout` is how long one try of a request may take.
+    pub(super) fn start(origin: &Arc<Origin>, dice: &mut Dice, timeout: Duration) -> Self {
+        let shared = Shared { origin: origin.clone(), jobs: Mutex::default(), keys: AtomicU64::new(0) };
+        let mut clients = clients::Clients::new(shared, timeout, dice);
         for _ in 0..CLIENTS {
-            let (origin, shared, mut dice) = (origin.clone(), shared.clone(), dice.split());
-            let mut caller = caller.with(dice.split());
-            let client = async move {
-                while !shared.stop.load(Ordering::Relaxed) {
-                    ask(&origin, &mut caller, &shared, &mut dice).await;
-                    tokio::time::sleep(Duration::from_millis(dice.roll(120))).await;
+            clients.add(dice, async |mut hand: Hand| {
+                while hand.goes_on() {
+                    hand.ask().await;
+                    hand.breathe(120).await;
                 }
-            };
-            asking.spawn_on(client, runtime.handle());
+            });
         }
-        Self { runtime, servers, caller, shared, asking }
-    }
-
-    fn go_to(&self, servers: Servers) {
-        self.servers.send_replace(servers);
+        clients
     }
 
     /// Every job has each of its pages once, and the store agrees with itself. Returns how many jobs there are.
-    fn stop_and_audit(mut self) -> usize {
-        self.shared.stop.store(true, Ordering::Relaxed);
+    pub(super) fn stop_and_audit(mut self) -> usize {
+        self.end();
         self.runtime.block_on(async {
-            while let Some(ended) = self.asking.join_next().await {
-                ended.expect("a client comes to its end");
-            }
-            assert_eq!(self.caller.trials.all_wrong(), [""; 0], "answers that nobody should get");
             let jobs = self.shared.jobs.lock().expect("no panic while it is held").clone();
-            let servers = self.servers.borrow().clone();
+            let servers = self.known();
             for (job, urls) in &jobs {
                 let mut told = results(&servers, job).await;
                 told.sort_unstable();
                 assert_eq!(&told, urls, "the pages of job {job}");
             }
-            let problems = self.caller.read("/api/v1/verify").await.expect("the server stays up during the audit");
-            assert_eq!(problems, json!({ "problems": [] }));
+            self.all_is_well().await;
             jobs.len()
         })
     }
 }
 
-/// Asks for pages that others may want too, and notes the job once it is acknowledged.
-async fn ask(origin: &Origin, caller: &mut Caller, shared: &Shared, dice: &mut Dice) {
-    let mut place = |count: u64| usize::try_from(dice.roll(count)).expect("small");
-    let mut urls: Vec<String> = (0..URLS).map(|_| origin.url(place(SITES), place(PAGES))).collect();
-    let body = json!({ "urls": urls, "cached": dice.one_in(2) });
-    let key = format!("job-{}", shared.keys.fetch_add(1, Ordering::Relaxed));
-    let answer = caller.write(&Method::POST, "/api/v1/fetch", Some(&body), &key).await;
-    let Some(job) = answer.body["id"].as_str().filter(|_| answer.status == StatusCode::ACCEPTED) else {
-        caller.trials.wrong(format!("{body} was answered with {answer:?}"));
-        return;
-    };
-    urls.sort_unstable();
-    let before = shared.jobs.lock().expect("no panic while it is held").insert(job.to_owned(), urls);
-    assert_eq!(before, None, "{job} is two jobs");
+impl Hand {
+    /// Asks for pages that others may want too, and notes the job once it is acknowledged.
+    async fn ask(&mut self) {
+        let Self { caller, shared, dice, .. } = self;
+        let mut place = |count: u64| usize::try_from(dice.roll(count)).expect("small");
+        let mut urls: Vec<String> = (0..URLS).map(|_| shared.origin.url(place(SITES), place(PAGES))).collect();
+        let body = json!({ "urls": urls, "cached": dice.one_in(2) });
+        let key = format!("job-{}", shared.keys.fetch_add(1, Ordering::Relaxed));
+        let answer = caller.write(&Method::POST, "/api/v1/fetch", Some(&body), &key).await;
+        let Some(job) = answer.body["id"].as_str().filter(|_| answer.status == StatusCode::ACCEPTED) else {
+            caller.trials.wrong(format!("{body} was answered with {answer:?}"));
+            return;
+        };
+        urls.sort_unstable();
+        let before = shared.jobs.lock().expect("no panic while it is held").insert(job.to_owned(), urls);
+        assert_eq!(before, None, "{job} is two jobs");
+    }
 }
 
 /// The URLs of a job's results, as they come; it ends with the job.

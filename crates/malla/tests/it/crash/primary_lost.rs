@@ -1,28 +1,21 @@
 //! The primary of a replicated PostgreSQL killed, again and again, under two processes at work: tasks, events and
 //! analyses. Nothing that was acknowledged is lost, nothing is there twice, and nobody waits without an answer.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-use malla_protocol::{EventView, Page};
-use reqwest::{Method, StatusCode};
-use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use crate::receiver::Receiver;
 use crate::server::{DEADLINE, Server, poll_until};
 
 use super::analyses::{Clients, ROOMY};
-use super::caller::{Caller, Servers};
+use super::caller::Servers;
 use super::dice::Dice;
 use super::load::{Load, Options};
-use super::publishers::Publishers;
+use super::publishers::{Fate, Publishers, events_at_rest};
 use super::replicated::Replicated;
 use super::world::World;
 use super::{audit, require_crash_points, setting};
 
-const ENDPOINT: &str = "orders";
 const REQUEST_TIMEOUT_S: &str = "5";
 /// No caller waits longer for an answer of any sort.
 const ANSWER_MAX: Duration = Duration::from_secs(7);
@@ -71,13 +64,12 @@ impl Campaign {
         let mut variables = vec![("MALLA_ALLOW_PRIVATE", "true"), ("MALLA_HTTP_REQUEST_TIMEOUT_S", REQUEST_TIMEOUT_S)];
         variables.extend_from_slice(ROOMY);
         let servers: Vec<Server> = worlds.iter().map(|world| world.start_with(&variables)).collect();
-        let urls = servers.iter().map(|server| server.url.clone());
+        let urls = servers.iter().map(|server| server.url.clone()).collect();
         // The first one to start has made the token, which is good for both.
-        let way = Servers { urls: urls.clone().collect(), ..worlds[0].way_to(&servers[0]) };
+        let way = Servers { urls, ..worlds[0].way_to(&servers[0]) };
 
         let receiver = Receiver::start();
-        subscribe(&way, &receiver, dice.split());
-        let publishers = Publishers::start(urls.map(|url| format!("{url}/in/{ENDPOINT}")).collect(), dice.split());
+        let publishers = Publishers::start(way.clone(), &receiver, Fate::Live, TIMEOUT, dice.split());
         let load = Load::start(dice.split(), Options { timeout: TIMEOUT, ..Options::default() });
         load.go_to(way.clone());
         let clients = Clients::start(&mut dice, TIMEOUT);
@@ -173,44 +165,6 @@ impl Campaign {
             told.refused + found.away + analysts.away.load(Ordering::Relaxed),
             self.recoveries.iter().map(Duration::as_secs_f64).collect::<Vec<_>>(),
         );
-    }
-}
-
-fn subscribe(way: &Servers, receiver: &Receiver, dice: Dice) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let (_there, servers) = watch::channel(way.clone());
-    let mut caller = Caller::new(servers, TIMEOUT, dice);
-    let mut make = |path: &str, body: Value| {
-        let answer = runtime.block_on(caller.write(&Method::POST, path, Some(&body), path));
-        assert_eq!(answer.status, StatusCode::CREATED, "{path}: {answer:?}");
-    };
-    make("/api/v1/endpoints", json!({ "name": ENDPOINT }));
-    let delays = vec![0; 40];
-    let subscription = json!({ "name": "subscriber", "endpoint": ENDPOINT, "target": receiver.url(),
-        "retry_delays_s": delays, "cloudevents": true });
-    make("/api/v1/subscriptions", subscription);
-}
-
-/// The ids of all events of the endpoint, when nothing is on its way any more.
-async fn events_at_rest(mut caller: Caller) -> BTreeSet<String> {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        let moving = caller.read("/api/v1/notifications?state=queued,running&limit=1").await.expect("an answer");
-        if moving["items"] == json!([]) {
-            break;
-        }
-        assert!(Instant::now() < deadline, "it does not come to rest: {moving}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    let (mut ids, mut cursor) = (BTreeSet::new(), String::new());
-    loop {
-        let path = format!("/api/v1/events?endpoint={ENDPOINT}&limit=200{cursor}");
-        let page: Page<EventView> = serde_json::from_value(caller.read(&path).await.expect("a page")).expect("events");
-        ids.extend(page.items.into_iter().map(|event| event.id));
-        match page.next_cursor {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => return ids,
-        }
     }
 }
 

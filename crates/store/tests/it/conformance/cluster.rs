@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use malla_cluster::{Assignment, Load, MemberId, NewMember, Restarted, Term, Why};
-use malla_queue::{Clock as _, Error};
+use malla_queue::{Clock as _, Error, State};
 
-use crate::harness::{House, act, on_both_stores};
+use crate::harness::{House, act, done, on_both_stores, task};
 
 on_both_stores!(
     a_member_is_there_until_it_leaves,
@@ -14,6 +14,7 @@ on_both_stores!(
     what_a_member_says_of_itself_is_checked,
     there_is_one_leader_at_a_time_and_terms_grow,
     whoever_leaves_or_resigns_leads_no_more,
+    what_one_that_is_gone_had_in_hand_goes_back_at_once,
     an_unknown_member_cannot_lead,
     terms_are_remembered,
     what_medics_shall_run_is_replaced_as_a_whole,
@@ -53,6 +54,27 @@ impl House {
     async fn member_ids(&self) -> Vec<MemberId> {
         self.cluster.members().await.unwrap().iter().map(|member| member.id).collect()
     }
+}
+
+async fn what_one_that_is_gone_had_in_hand_goes_back_at_once(house: House) {
+    let (a, b) = (house.new_member("a").await, house.new_member("b").await);
+    let ids = [house.submit(task("one")).await, house.submit(task("two")).await];
+    let (of_a, of_b) = (house.lease_as("a", 1).await, house.lease_as("b", 1).await);
+    assert_eq!((of_a.len(), of_b.len()), (1, 1));
+    assert_eq!(house.queue.reap(9).await.unwrap(), 0);
+    house.cluster.leave(a).await.unwrap();
+    assert_eq!(house.queue.reap(9).await.unwrap(), 1);
+    let again = house.lease_as("b", 9).await;
+    assert_eq!(again.iter().map(|leased| leased.token.task).collect::<Vec<_>>(), [of_a[0].token.task]);
+    // It was not quite gone, and is too late.
+    assert_eq!(house.finish(&of_a[0], done()).await, Err(Error::LeaseLost(of_a[0].token.task)));
+    house.finish(&of_b[0], done()).await.unwrap();
+    house.finish(&again[0], done()).await.unwrap();
+    for id in ids {
+        assert_eq!(house.state(id).await, State::Succeeded);
+    }
+    house.cluster.leave(b).await.unwrap();
+    house.verify().await;
 }
 
 async fn a_member_is_there_until_it_leaves(house: House) {
