@@ -77,8 +77,8 @@ pub trait Cluster: Send + Sync + 'static {
     async fn join(&self, new: NewMember) -> Result<MemberId>;
     /// A heartbeat. A member that was given up is back. [`malla_queue::Error::NotFound`] if it is forgotten: it joins anew.
     async fn beat(&self, member: MemberId, load: Load) -> Result<()>;
-    /// Forgets a member that has ended, and its leadership with it. What it still had in hand is overdue at once: nobody need
-    /// wait for leases of one that is known to be gone.
+    /// Forgets a member that has ended, and its leadership with it. What it still had in hand is overdue a moment later:
+    /// nobody need wait for the leases of one that is known to be gone.
     async fn leave(&self, member: MemberId) -> Result<()>;
     /// All, in the order of their numbers.
     async fn members(&self) -> Result<Vec<Member>>;

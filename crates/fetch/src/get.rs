@@ -83,6 +83,8 @@ pub enum Got {
     Stale,
     /// This machine lacks something (files, ports, memory): the site was not asked.
     Unable(String),
+    /// By the time there was a connection, it was no longer ours to ask.
+    TooLate,
 }
 
 impl Getter {
@@ -118,8 +120,9 @@ impl Getter {
         &self.throttle
     }
 
-    /// One exchange. It may be cancelled at any await: the connection goes with it.
-    pub async fn get(&self, line: &mut Line, item: &Item) -> Got {
+    /// One exchange, if it `may` still begin when there is a connection: a machine may have slept meanwhile. It may be
+    /// cancelled at any await: the connection goes with it.
+    pub async fn get(&self, line: &mut Line, item: &Item, may: impl Fn() -> bool) -> Got {
         let attempt = Attempt { getter: self, item, started: Instant::now() };
         let mut question = match question::question(item, &self.user_agent) {
             Ok(question) => question,
@@ -132,6 +135,9 @@ impl Getter {
             let kept = line.is_open_to(url).await;
             if !kept && let Err(undialled) = attempt.open(line).await {
                 return attempt.undialled(undialled);
+            }
+            if !may() {
+                return Got::TooLate;
             }
             match line.head(question, &mut deadline).await {
                 Head::Came(response) => return attempt.read(line, response, &mut deadline).await,

@@ -171,3 +171,8 @@ pub(crate) fn too_many() -> Error {
 pub(crate) fn under_way() -> Error {
     Error::Conflict("a rolling restart is under way: wait for its end".into())
 }
+
+/// When the leases of one that is gone end: what it asked somebody last may still be on its way there.
+pub(crate) fn let_go_at(now: UnixMs) -> UnixMs {
+    now.plus(Duration::from_secs(1))
+}

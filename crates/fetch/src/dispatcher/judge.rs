@@ -16,6 +16,9 @@ pub(crate) const HOPS_MAX: u32 = 10;
 /// For a robots.txt, fewer.
 const ROBOTS_HOPS_MAX: u32 = 5;
 
+/// How much later than it was sent a request may reach a site.
+const ON_ITS_WAY: Duration = Duration::from_secs(1);
+
 /// What the judge needs to know besides the answer.
 pub(crate) struct Case<'c> {
     pub(crate) leased: &'c Leased,
@@ -58,10 +61,10 @@ impl Case<'_> {
         Settled { token: self.leased.token, ending, outcome, seen: None }
     }
 
-    /// Given back undone.
+    /// Given back undone. A request that was cut off a moment ago may still be on its way to the site.
     pub(crate) fn release(&self, note: &str) -> Settled {
         let mut ending = Verdict::Released { note: note.to_owned() }.ending(self.leased, self.now);
-        ending.lane_rest_until = self.rest().map(|rest| self.now.plus(rest));
+        ending.lane_rest_until = self.rest().map(|rest| self.now.plus(rest + ON_ITS_WAY));
         Settled { token: self.leased.token, ending, outcome: Settlement::Open, seen: None }
     }
 
@@ -274,8 +277,8 @@ mod tests {
         PageTask::new(PageUrl::parse(url).expect("a URL"))
     }
 
-    fn settle_after(failures: u32, task: &PageTask, answer: Answer) -> Settled {
-        let leased = Leased {
+    fn leased(failures: u32, task: &PageTask) -> Leased {
+        Leased {
             token: LeaseToken { task: TaskId(1), nonce: 1 },
             lane: task.url.site().lane(),
             kind: Kind::new(PAGE),
@@ -287,8 +290,11 @@ mod tests {
             started_at: NOW,
             expires_at: NOW,
             holder: "device:1".into(),
-        };
-        let rules = rules();
+        }
+    }
+
+    fn settle_after(failures: u32, task: &PageTask, answer: Answer) -> Settled {
+        let (leased, rules) = (leased(failures, task), rules());
         let case =
             Case { leased: &leased, task, gap_ms: 1_000, quiet_ms: 300, now: NOW, device: Some("pi"), rules: &rules };
         case.settle(answer, None)
@@ -313,6 +319,18 @@ mod tests {
             assert_eq!(shelf.is_some(), shelved);
             assert_eq!(settled.ending.state, State::Succeeded);
             assert_eq!(settled.ending.lane_rest_until, Some(UnixMs(NOW.0 + 700)), "what is left of the gap");
+        }
+    }
+
+    #[test]
+    fn a_site_whose_request_was_cut_off_rests_a_little_longer() {
+        let task = &page(URL);
+        let (leased, rules) = (leased(0, task), rules());
+        for (quiet_ms, rest_ms) in [(300, Some(1_700)), (0, Some(2_000)), (1_000, None)] {
+            let case =
+                Case { leased: &leased, task, gap_ms: 1_000, quiet_ms, now: NOW, device: Some("pi"), rules: &rules };
+            let until = rest_ms.map(|ms| NOW.plus(Duration::from_millis(ms)));
+            assert_eq!(case.release("bye").ending.lane_rest_until, until, "after {quiet_ms} ms");
         }
     }
 

@@ -76,11 +76,11 @@ impl RunWork {
         let mut unable = 0;
         let mut pause = BACK_OFF.0;
         while let Some((item, slot)) = self.turn().await {
-            let got = self.device.getter.get(&mut line, &item).await;
+            let got = self.device.getter.get(&mut line, &item, || self.ticket.lasts()).await;
             drop(slot);
             match got {
                 Got::Answer(answer, last_word) => self.done(&item, answer, last_word),
-                Got::Stale => self.put_back(item),
+                Got::Stale | Got::TooLate => self.put_back(item),
                 Got::Unable(note) => {
                     tracing::debug!(site = %self.site, note, "this machine cannot make a connection");
                     self.device.pace().unable();

@@ -143,9 +143,19 @@ async fn a_connection_that_closes_as_the_request_goes_out_is_stale() {
     .await;
     let (getter, mut line, page) = (getter(), Line::default(), item(origin.url("/")));
     fetch_over(&getter, &mut line, &page).await;
-    assert!(matches!(getter.get(&mut line, &page).await, Got::Stale));
+    assert!(matches!(getter.get(&mut line, &page, || true).await, Got::Stale));
     assert_eq!(fetch_over(&getter, &mut line, &page).await.status, 200);
     assert_eq!(origin.connections(), 2);
+}
+
+#[tokio::test]
+async fn what_is_no_longer_ours_when_there_is_a_connection_is_not_asked() {
+    let origin = Origin::new(|_| Reply::page(b"hi")).await;
+    let (getter, mut line, page) = (getter(), Line::default(), item(origin.url("/")));
+    assert!(matches!(getter.get(&mut line, &page, || false).await, Got::TooLate));
+    // The next one that may goes over the same connection.
+    assert_eq!(fetch_over(&getter, &mut line, &page).await.status, 200);
+    assert_eq!((origin.connections(), origin.visits().len()), (1, 1));
 }
 
 #[tokio::test]
@@ -167,7 +177,7 @@ async fn the_last_word_is_the_first_byte_of_the_answer() {
     })
     .await;
     let started = Instant::now();
-    let Got::Answer(answer, last_word) = getter().get(&mut Line::default(), &item(origin.url("/slow"))).await else {
+    let Got::Answer(answer, last_word) = getter().get(&mut Line::default(), &item(origin.url("/slow")), || true).await else {
         panic!("no answer");
     };
     assert_eq!((answer.status, answer.trouble), (200, None));
@@ -175,7 +185,7 @@ async fn the_last_word_is_the_first_byte_of_the_answer() {
     assert!(last_word.elapsed() >= slow / 2, "it is not the end of the body");
     assert!(answer.took_ms >= 200 && u128::from(answer.took_ms) <= started.elapsed().as_millis());
 
-    let Got::Answer(_, last_word) = getter().get(&mut Line::default(), &item(origin.url("/mute"))).await else {
+    let Got::Answer(_, last_word) = getter().get(&mut Line::default(), &item(origin.url("/mute")), || true).await else {
         panic!("no answer");
     };
     assert!(last_word.into_std() >= origin.visits()[1].end.expect("it closed"), "without an answer, it is the end");

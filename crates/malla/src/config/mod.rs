@@ -25,7 +25,8 @@ const DEFAULTS: &str = include_str!("../defaults.toml");
 const FILE: &str = "malla.toml";
 const PREFIX: &str = "MALLA_";
 /// Variables that are no settings: they choose the server for the commands, or belong to the tests.
-const NOT_SETTINGS: [&str; 4] = ["MALLA_CONFIG", "MALLA_SERVER", "MALLA_TOKEN", "MALLA_CRASH_AT"];
+const NOT_SETTINGS: [&str; 5] =
+    ["MALLA_CONFIG", "MALLA_SERVER", "MALLA_TOKEN", "MALLA_CRASH_AT", "MALLA_CRASH_NEXT_VERSION"];
 
 /// What a flag of the command line says about a key.
 #[derive(Debug, Clone)]

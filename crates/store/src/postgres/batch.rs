@@ -128,7 +128,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_finds_no_carrier_in_time_is_told_so_and_not_carried_later() {
-        let (carried, under_way) = (Arc::new(Shared::new(Vec::new())), Arc::new(AtomicU32::new(0)));
+        let (carried, under_way) = (Arc::new(Shared::new(Vec::<u32>::new())), Arc::new(AtomicU32::new(0)));
         let batcher = {
             let (carried, under_way) = (carried.clone(), under_way.clone());
             Arc::new(Batcher::start(move |items: Vec<u32>| {

@@ -16,7 +16,7 @@ use super::perform::{first_answer, settle};
 use super::pool::{Broken, with_retries};
 use super::{Postgres, point, said, sql, verb};
 use crate::cluster_rows::{
-    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, lost, past_term, rolling,
+    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, let_go_at, lost, past_term, rolling,
     too_many, under_way, unknown,
 };
 use crate::notify_rows::to_json;
@@ -194,7 +194,7 @@ async fn beat(client: &mut Object, member: MemberId, load: Load, now: UnixMs) ->
 async fn leave(client: &mut Object, member: MemberId, now: UnixMs) -> Result<(), Broken> {
     let tx = client.transaction().await?;
     let leader = lock_leader(&tx).await?.read();
-    run(&tx, sql!("cluster/let_go"), &[&member.0, &now.0, &Holder::MEMBER_PREFIX]).await?;
+    run(&tx, sql!("cluster/let_go"), &[&member.0, &let_go_at(now).0, &Holder::MEMBER_PREFIX]).await?;
     run(&tx, sql!("cluster/leave"), &[&member.0]).await?;
     run(&tx, sql!("cluster/drop_assignments"), &[&member.0]).await?;
     if let Some(leader) = leader.filter(|leader| leader.member == member) {

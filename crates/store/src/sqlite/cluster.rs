@@ -14,7 +14,7 @@ use super::tx::Tx;
 use super::writer::Durability::{Power, Process};
 use super::{Sqlite, broken, many, sql};
 use crate::cluster_rows::{
-    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, lost, past_term, rolling,
+    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, let_go_at, lost, past_term, rolling,
     too_many, under_way, unknown,
 };
 use crate::notify_rows::to_json;
@@ -195,7 +195,7 @@ fn join(tx: &Tx<'_>, new: &NewMember) -> Result<MemberId> {
 }
 
 fn leave(tx: &Tx<'_>, member: MemberId) -> Result<()> {
-    tx.run(sql!("cluster/let_go"), (member.0, tx.now.0, Holder::MEMBER_PREFIX))?;
+    tx.run(sql!("cluster/let_go"), (member.0, let_go_at(tx.now).0, Holder::MEMBER_PREFIX))?;
     tx.run(sql!("cluster/leave"), (member.0,))?;
     tx.run(sql!("cluster/drop_assignments"), (member.0,))?;
     match leader(tx.conn)?.filter(|leader| leader.member == member) {

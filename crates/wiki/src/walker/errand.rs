@@ -76,6 +76,8 @@ pub(super) enum Stop {
     TooLarge,
     /// The request belongs into another lane.
     Elsewhere(LaneKey),
+    /// So much time has passed that somebody else may have the lane by now.
+    TooLate,
     Store(Error),
 }
 
@@ -136,6 +138,10 @@ impl<'w> Errand<'w> {
         let lane = lane_of(url)?;
         if lane != self.task.lane {
             return Err(Stop::Elsewhere(lane));
+        }
+        // The store stood still for as long as the lease, or this process did.
+        if self.walker.clock.now() >= self.task.expires_at {
+            return Err(Stop::TooLate);
         }
         let exchange = self.walker.http.get(url).await;
         if !matches!(exchange.came, Err(Broken::Refused(_))) {

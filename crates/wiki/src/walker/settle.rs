@@ -45,6 +45,7 @@ impl Errand<'_> {
                 Some(payload) => Turn::new(Next::go(lane, payload.stage), Told::default()),
                 None => return Some(self.failed("the pages are another host's".into(), NextTry::Never, None)),
             },
+            Err(Stop::TooLate) => return Some(Verdict::Released { note: "too late to ask".into() }),
             Err(stop) => return self.give_up(stop).await,
         };
         let mut back_off = BACK_OFF.0;
@@ -187,6 +188,7 @@ impl Errand<'_> {
             Stop::Trouble(Trouble::Never(note)) => (note, NextTry::Never, None),
             Stop::TooLarge => ("the answer is larger than wiki.answer_mb_max allows".into(), NextTry::Never, None),
             Stop::Elsewhere(_) => ("the request belongs into another lane".into(), NextTry::Never, None),
+            Stop::TooLate => ("it was too late to ask".into(), NextTry::ByDelays, None),
             Stop::Store(Error::Invalid(note)) => (note, NextTry::Never, None),
             Stop::Store(error) => (error.to_string(), NextTry::ByDelays, None),
         };

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{self, StreamExt as _};
 use malla_queue::crash::POINTS;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::origin::{Origin, polite};
 use crate::server::{DEADLINE, Server};
 
-use super::caller::Servers;
+use super::caller::{Caller, Servers};
 use super::clients;
 use super::dice::Dice;
 use super::world::{Store, Variables, World};
@@ -36,6 +37,8 @@ const SITES: u64 = 6;
 const PAGES: u64 = 20;
 /// Of one job.
 const URLS: u64 = 5;
+/// Jobs whose results are read at the same time.
+const AT_ONCE: usize = 8;
 
 #[test]
 fn every_page_is_answered_once_on_sqlite() {
@@ -125,12 +128,13 @@ impl Clients {
         self.end();
         self.runtime.block_on(async {
             let jobs = self.shared.jobs.lock().expect("no panic while it is held").clone();
-            let servers = self.known();
-            for (job, urls) in &jobs {
-                let mut told = results(&servers, job).await;
+            let caller = self.caller.patient(DEADLINE);
+            let read = stream::iter(&jobs).map(async |(job, urls)| {
+                let mut told = results(&caller, job).await;
                 told.sort_unstable();
                 assert_eq!(&told, urls, "the pages of job {job}");
-            }
+            });
+            read.buffer_unordered(AT_ONCE).collect::<()>().await;
             self.all_is_well().await;
             jobs.len()
         })
@@ -157,10 +161,10 @@ impl Hand {
 }
 
 /// The URLs of a job's results, as they come; it ends with the job.
-async fn results(servers: &Servers, job: &str) -> Vec<String> {
+async fn results(caller: &Caller, job: &str) -> Vec<String> {
+    let servers = caller.known();
     let url = format!("{}/api/v1/fetch/{job}/results", servers.urls[0]);
-    let client = reqwest::Client::builder().timeout(DEADLINE).build().expect("an HTTP client");
-    let answer = client.get(&url).bearer_auth(&servers.token).send().await.expect("an answer");
+    let answer = caller.http.get(&url).bearer_auth(&servers.token).send().await.expect("an answer");
     let text = answer.error_for_status().expect("results").text().await.expect("all of them in time");
     let read = |line: &str| {
         let result: Value = serde_json::from_str(line).expect("JSON");

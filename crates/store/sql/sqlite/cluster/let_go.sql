@@ -1,4 +1,4 @@
--- What a member had in hand is overdue when it is gone: the leader sends it back with its next round. It reads all leases, of which
--- there are as many as workers have tasks in hand.
+-- What a member had in hand is overdue soon when it is gone, and the leader sends it back. It reads all leases, of which there are
+-- as many as workers have tasks in hand.
 UPDATE lease SET expires_at = ?2
 WHERE holder = ?3 || (SELECT name FROM cluster_member WHERE id = ?1) AND expires_at > ?2

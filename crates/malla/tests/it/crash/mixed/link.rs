@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -59,23 +59,33 @@ async fn serve(listener: TcpListener, server: SocketAddr, state: watch::Receiver
     }
 }
 
-async fn connect(client: TcpStream, server: SocketAddr, mut state: watch::Receiver<State>) {
-    client.set_zero_linger().expect("an option");
+async fn connect(mut client: TcpStream, server: SocketAddr, mut state: watch::Receiver<State>) {
     // Whoever comes while nothing moves waits for it, unless the link is cut meanwhile.
-    let Ok(State::Open) = state.wait_for(|state| *state != State::Stalled).await.map(|state| *state) else { return };
-    let Ok(server) = TcpStream::connect(server).await else { return };
+    let Ok(State::Open) = state.wait_for(|state| *state != State::Stalled).await.map(|state| *state) else {
+        return reset(&client);
+    };
+    let Ok(mut server) = TcpStream::connect(server).await else { return };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
-    let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+    let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
     let mut cut = state.clone();
-    tokio::select! {
-        () = carry(from_client, to_server, state.clone()) => {}
-        () = carry(from_server, to_client, state) => {}
-        _ = cut.wait_for(|state| *state == State::Cut) => {}
+    let is_cut = tokio::select! {
+        () = carry(from_client, to_server, state.clone()) => false,
+        () = carry(from_server, to_client, state) => false,
+        _ = cut.wait_for(|state| *state == State::Cut) => true,
+    };
+    if is_cut {
+        reset(&client);
+        reset(&server);
     }
 }
 
+/// It ends without a word when it is dropped.
+fn reset(stream: &TcpStream) {
+    let _ = stream.set_zero_linger();
+}
+
 /// One direction, until its end.
-async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut state: watch::Receiver<State>) {
+async fn carry(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut state: watch::Receiver<State>) {
     let mut piece = vec![0; 1 << 16];
     loop {
         if state.wait_for(|state| *state == State::Open).await.is_err() {

@@ -20,7 +20,7 @@ use crate::tower::{Child, Cluster, View, is_gone};
 
 use self::node::{Node, signal};
 use self::walks::Readers;
-use self::watcher::{KINDS, Watcher};
+use self::watcher::Watcher;
 use super::caller::Servers;
 use super::dice::Dice;
 use super::load::{Load, Options};
@@ -52,8 +52,8 @@ struct Pace {
     leader_lease_s: &'static str,
     /// Longer than a leader and a task may be silent.
     past_leases: Duration,
-    /// Longer than a member may be silent.
-    past_death: Duration,
+    /// Now and then longer than that: so long that it is given up, if there is time.
+    longer: Duration,
     /// What happens on the way, beside the restart of all. Each of them at least once.
     faults: u64,
 }
@@ -65,7 +65,7 @@ impl Pace {
         dead_after_s: "4",
         leader_lease_s: "3",
         past_leases: Duration::from_millis(3_500),
-        past_death: Duration::from_millis(5_500),
+        longer: Duration::from_millis(4_500),
         faults: 4,
     };
     /// As it is without settings.
@@ -74,7 +74,7 @@ impl Pace {
         dead_after_s: "15",
         leader_lease_s: "7",
         past_leases: Duration::from_millis(7_500),
-        past_death: Duration::from_millis(18_500),
+        longer: Duration::from_millis(18_500),
         faults: 7,
     };
 }
@@ -89,7 +89,7 @@ enum Fault {
     KillNode,
     /// The medic or a process stands still for longer than a lease.
     FreezeProcess,
-    /// All of it stands still, for longer than a lease or for so long that it is given up.
+    /// All of it stands still, for longer than a lease or for still longer.
     FreezeNode,
     /// Nothing moves between it and the store, for as long.
     StallLink,
@@ -255,7 +255,7 @@ impl Campaign {
 
     /// Lets it happen, and waits for as long as it lasts. Whether a leader there can lead no more.
     fn happen(&mut self, fault: Fault, number: usize) -> bool {
-        let lasts = if self.dice.one_in(3) { self.pace.past_death } else { self.pace.past_leases };
+        let lasts = if self.dice.one_in(3) { self.pace.longer } else { self.pace.past_leases };
         let node = &mut self.nodes[number];
         match fault {
             Fault::KillProcess => {
@@ -323,10 +323,13 @@ impl Campaign {
         let seen = self.watcher.stop();
         let took = self.began.elapsed();
         let told = self.publishers.stop();
-        let analyses = self.analysts.stop_and_audit();
-        let jobs = self.clients.stop_and_audit();
-        let http = Http::new();
-        let extractions = self.readers.stop_and_audit(&http, &way);
+        let (analysts, clients, readers) = (self.analysts, self.clients, self.readers);
+        let (analyses, jobs, extractions) = std::thread::scope(|scope| {
+            let analyses = scope.spawn(|| analysts.stop_and_audit());
+            let jobs = scope.spawn(|| clients.stop_and_audit());
+            let extractions = readers.stop_and_audit(&Http::new(), &way);
+            (analyses.join().expect("analyses are whole"), jobs.join().expect("jobs are whole"), extractions)
+        });
         let (runtime, mut record, caller) = self.load.stop();
         let caller = caller.patient(DEADLINE);
         let found = runtime.block_on(audit::full(caller.clone(), &mut record, false));
@@ -336,7 +339,7 @@ impl Campaign {
         told.audit(&there, &self.receiver.got());
         self.cluster.tower.ok(&["tasks", "verify"]);
 
-        let writes = http.block_on(witness::accepted(&self.cluster.store));
+        let writes = Http::new().block_on(witness::accepted(&self.cluster.store));
         let wrote = witness::one_at_a_time(&writes).unwrap_or_else(|why| panic!("{why}"));
         let terms = self.cluster.tower.json(&["cluster", "terms", "--limit", "200"]);
         in_order(&terms);

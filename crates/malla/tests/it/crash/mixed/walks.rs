@@ -27,13 +27,15 @@ pub(super) struct Shared {
     wikis: Arc<Vec<SmallWiki>>,
     /// Extractions that were acknowledged.
     asked: Mutex<BTreeSet<String>>,
+    /// Wikis and their pages that were read.
+    read: Mutex<BTreeSet<(usize, u64)>>,
     keys: AtomicU64,
 }
 
 impl Readers {
     /// One reader a wiki, of which the first is the operator's own.
     pub(super) fn start(wikis: &Arc<Vec<SmallWiki>>, dice: &mut Dice, timeout: Duration) -> Self {
-        let shared = Shared { wikis: wikis.clone(), asked: Mutex::default(), keys: AtomicU64::new(0) };
+        let shared = Shared { wikis: wikis.clone(), asked: Mutex::default(), read: Mutex::default(), keys: AtomicU64::new(0) };
         let mut readers = clients::Clients::new(shared, timeout, dice);
         for number in 0..wikis.len() {
             readers.add(dice, async move |mut hand: Hand| {
@@ -51,7 +53,8 @@ impl Readers {
     pub(super) fn stop_and_audit(mut self, http: &Http, way: &Servers) -> usize {
         self.end();
         for (number, wiki) in self.shared.wikis.iter().enumerate() {
-            for page in 0..wiki.pages {
+            let read = self.shared.read.lock().expect("no panic while it is held").clone();
+            for page in (0..wiki.pages).filter(|page| !read.contains(&(number, *page))) {
                 let mut hand = self.hand(Dice::default());
                 self.runtime.block_on(hand.read(number, page));
             }
@@ -82,7 +85,10 @@ impl Hand {
         loop {
             if let Ok(status) = self.caller.read(&format!("/api/v1/status/{id}")).await {
                 match status["state"].as_str() {
-                    Some("SUCCESS") => return,
+                    Some("SUCCESS") => {
+                        self.shared.read.lock().expect("no panic while it is held").insert((number, page));
+                        return;
+                    }
                     Some("FAILURE") => return self.caller.trials.wrong(format!("{title}: {status}")),
                     _ if Instant::now() > deadline => {
                         return self.caller.trials.wrong(format!("{title} is not read within {PATIENCE:?}: {status}"));

@@ -13,7 +13,7 @@ use crate::tower::get;
 
 const LOOK: Duration = Duration::from_millis(100);
 /// What is done in each room.
-pub(super) const KINDS: [&str; 5] = ["notify.deliver", "fetch.page", "wiki.extract", "analyze.map", "drill"];
+const KINDS: [&str; 5] = ["notify.deliver", "fetch.page", "wiki.extract", "analyze.map", "drill"];
 
 /// Looks until it is stopped.
 pub(super) struct Watcher {
