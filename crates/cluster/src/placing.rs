@@ -92,11 +92,7 @@ pub fn place(declared: &Declared, medics: &[Medic], stays: fn(&str) -> bool) -> 
 
 /// Where everything would run if moving took no time: of each role about as many on every machine, then of all roles
 /// together, and as little moved as possible.
-fn goals<'r>(
-    declared: &'r Declared,
-    medics: &[Medic],
-    stays: fn(&str) -> bool,
-) -> BTreeMap<(MemberId, &'r str), u32> {
+fn goals<'r>(declared: &'r Declared, medics: &[Medic], stays: fn(&str) -> bool) -> BTreeMap<(MemberId, &'r str), u32> {
     let mut goals: BTreeMap<(MemberId, &str), u32> = BTreeMap::new();
     let mut totals: BTreeMap<MemberId, u32> = BTreeMap::new();
     // First those that stay: the others are spread around them.

@@ -45,7 +45,8 @@ where
 /// A store that a newer program has changed is left alone.
 pub(crate) fn version(applied: Option<i64>, known: i64, place: impl Display) -> Result<()> {
     match applied {
-        Some(applied) if applied > known => Err(Error::Unavailable(format!(
+        // Trying again would not help.
+        Some(applied) if applied > known => Err(Error::Invalid(format!(
             "{place} belongs to a newer version of Malla (schema {applied}, this program knows {known}): use that version"
         ))),
         _ => Ok(()),

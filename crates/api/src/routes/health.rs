@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::routing::get;
-use axum::{Json, Router};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method};
 use axum::response::IntoResponse;
+use axum::routing::get;
+use axum::{Json, Router};
 use malla_access::Permission;
 use malla_protocol::{Code, Health};
 use malla_queue::{Clock, Queue, UnixMs};
@@ -110,7 +110,8 @@ pub fn watched(process: Watched) -> Router {
     };
     let metrics =
         async |State((process, _)): State<(Watched, Arc<Absence>)>| ([(CONTENT_TYPE, TEXT)], (process.metrics)());
-    let routes = Router::new().route("/livez", get(livez)).route("/readyz", get(readyz)).route("/metrics", get(metrics));
+    let routes =
+        Router::new().route("/livez", get(livez)).route("/readyz", get(readyz)).route("/metrics", get(metrics));
     routes.with_state((process, absence))
 }
 

@@ -177,7 +177,8 @@ async fn the_last_word_is_the_first_byte_of_the_answer() {
     })
     .await;
     let started = Instant::now();
-    let Got::Answer(answer, last_word) = getter().get(&mut Line::default(), &item(origin.url("/slow")), || true).await else {
+    let Got::Answer(answer, last_word) = getter().get(&mut Line::default(), &item(origin.url("/slow")), || true).await
+    else {
         panic!("no answer");
     };
     assert_eq!((answer.status, answer.trouble), (200, None));
@@ -185,7 +186,8 @@ async fn the_last_word_is_the_first_byte_of_the_answer() {
     assert!(last_word.elapsed() >= slow / 2, "it is not the end of the body");
     assert!(answer.took_ms >= 200 && u128::from(answer.took_ms) <= started.elapsed().as_millis());
 
-    let Got::Answer(_, last_word) = getter().get(&mut Line::default(), &item(origin.url("/mute")), || true).await else {
+    let Got::Answer(_, last_word) = getter().get(&mut Line::default(), &item(origin.url("/mute")), || true).await
+    else {
         panic!("no answer");
     };
     assert!(last_word.into_std() >= origin.visits()[1].end.expect("it closed"), "without an answer, it is the end");

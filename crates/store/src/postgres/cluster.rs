@@ -16,8 +16,8 @@ use super::perform::{first_answer, settle};
 use super::pool::{Broken, with_retries};
 use super::{Postgres, point, said, sql, verb};
 use crate::cluster_rows::{
-    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, let_go_at, lost, past_term, rolling,
-    too_many, under_way, unknown,
+    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, let_go_at, lost, past_term,
+    rolling, too_many, under_way, unknown,
 };
 use crate::notify_rows::to_json;
 

@@ -65,6 +65,7 @@ use malla_queue::{
     SystemClock, Task, TaskFilter, TaskId, TaskPage, TaskSummary, UnixMs,
 };
 use tokio_postgres::Config;
+use tokio_postgres::error::SqlState;
 
 use crate::arrivals::Signals;
 use crate::causes::causes;
@@ -94,6 +95,9 @@ mod migrations {
 
 /// The lock that lets one node migrate at a time.
 const MIGRATION_LOCK: i64 = 0x6d_616c_6c61;
+/// So often a migration is begun anew when others at work were in its way, with a pause in between.
+const MIGRATION_TRIES: usize = 60;
+const MIGRATION_PAUSE: Duration = Duration::from_millis(200);
 /// How often this node compares its clock with the server's.
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
 
@@ -225,11 +229,28 @@ async fn migrate_locked(client: &mut Object, url: &str) -> Result<()> {
         let applied = row.map_err(|error| broken(&error))?.get(0);
         checks::version(applied, known, crate::without_password(url))?;
     }
-    let migrated = runner.run_async(&mut ***client).await;
-    migrated.map_err(|error| {
-        Error::Unavailable(format!("cannot bring {} up to date: {}", crate::without_password(url), causes(&error)))
-    })?;
-    Ok(())
+    let mut tries = 0;
+    loop {
+        let Err(error) = runner.run_async(&mut ***client).await else { return Ok(()) };
+        // Others are at work on the same tables: the server undoes one of two who wait for each other.
+        if tries == MIGRATION_TRIES || !is_in_the_way(&error) {
+            let why = format!("cannot bring {} up to date: {}", crate::without_password(url), causes(&error));
+            return Err(Error::Unavailable(why));
+        }
+        tries += 1;
+        tracing::info!(tries, "others are at work on what is to be changed: trying again");
+        tokio::time::sleep(MIGRATION_PAUSE).await;
+    }
+}
+
+/// Whether a migration was undone because of somebody else's locks.
+fn is_in_the_way(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    let server = causes.find_map(|error| error.downcast_ref::<tokio_postgres::Error>());
+    server.and_then(tokio_postgres::Error::code).is_some_and(|code| {
+        [SqlState::T_R_DEADLOCK_DETECTED, SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_SERIALIZATION_FAILURE]
+            .contains(code)
+    })
 }
 
 async fn submit_batch(

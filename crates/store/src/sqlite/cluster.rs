@@ -14,8 +14,8 @@ use super::tx::Tx;
 use super::writer::Durability::{Power, Process};
 use super::{Sqlite, broken, many, sql};
 use crate::cluster_rows::{
-    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, let_go_at, lost, past_term, rolling,
-    too_many, under_way, unknown,
+    KEPT, LeaderRow, MemberRow, RestartRow, Vote, assignment, first_words, in_order, let_go_at, lost, past_term,
+    rolling, too_many, under_way, unknown,
 };
 use crate::notify_rows::to_json;
 

@@ -90,9 +90,7 @@ impl Publishers {
 async fn subscribe(mut caller: Caller, receiver: &Receiver) {
     let subscription = json!({ "name": "subscriber", "endpoint": ENDPOINT, "target": receiver.url(),
         "retry_delays_s": vec![0; 40], "cloudevents": true });
-    for (path, body) in
-        [("/api/v1/endpoints", json!({ "name": ENDPOINT })), ("/api/v1/subscriptions", subscription)]
-    {
+    for (path, body) in [("/api/v1/endpoints", json!({ "name": ENDPOINT })), ("/api/v1/subscriptions", subscription)] {
         let answer = caller.write(&Method::POST, path, Some(&body), path).await;
         assert_eq!(answer.status, StatusCode::CREATED, "{path}: {answer:?}");
     }

@@ -59,7 +59,10 @@ fn two_versions_work_side_by_side_and_an_old_one_cannot_start_again() {
     let refused = here.spawn(None, &[]).wait();
     let said = refused.said.join("\n");
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("belongs to a newer version of Malla (schema 900") && said.contains("use that version"), "{said}");
+    assert!(
+        said.contains("belongs to a newer version of Malla (schema 900") && said.contains("use that version"),
+        "{said}"
+    );
     some_more(&publishers, 50);
 
     let told = publishers.stop();

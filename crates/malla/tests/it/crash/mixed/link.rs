@@ -99,7 +99,8 @@ async fn carry(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut state: watch::
             _ = state.changed() => continue,
         };
         // It may have stalled at this moment.
-        if state.wait_for(|state| *state == State::Open).await.is_err() || to.write_all(&piece[..length]).await.is_err() {
+        if state.wait_for(|state| *state == State::Open).await.is_err() || to.write_all(&piece[..length]).await.is_err()
+        {
             return;
         }
     }

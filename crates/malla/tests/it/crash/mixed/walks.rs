@@ -35,7 +35,8 @@ pub(super) struct Shared {
 impl Readers {
     /// One reader a wiki, of which the first is the operator's own.
     pub(super) fn start(wikis: &Arc<Vec<SmallWiki>>, dice: &mut Dice, timeout: Duration) -> Self {
-        let shared = Shared { wikis: wikis.clone(), asked: Mutex::default(), read: Mutex::default(), keys: AtomicU64::new(0) };
+        let shared =
+            Shared { wikis: wikis.clone(), asked: Mutex::default(), read: Mutex::default(), keys: AtomicU64::new(0) };
         let mut readers = clients::Clients::new(shared, timeout, dice);
         for number in 0..wikis.len() {
             readers.add(dice, async move |mut hand: Hand| {
