@@ -42,7 +42,7 @@ const DATA: &str = "./malla-demo";
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  malla demo\n  malla demo --listen 127.0.0.1:0 --data /tmp/look\n\nIts data go to ./malla-demo unless --data says otherwise; a second start there goes on. What it fetches, reads and sends to\nare its own sites, wiki and receivers on loopback. It takes no settings from malla.toml or variables, except MALLA_LOG_*."
+    after_help = "Examples:\n  malla demo\n  malla demo --listen 127.0.0.1:0 --data /tmp/look\n\nIts data go to ./malla-demo unless --data says otherwise; a second start there goes on. What it fetches, reads and sends to are its own sites, wiki and receivers on loopback. It takes no settings from malla.toml or variables, except MALLA_LOG_*."
 )]
 pub(crate) struct Command {
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7070]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use malla_client::Result;
+use malla_client::{Result, Verb};
 use malla_protocol::{LaneChange, NewTask, Priority, SubmitTasks};
 use serde_json::{Value, json};
 
@@ -11,6 +11,8 @@ use crate::dice::Dice;
 
 /// A lane that is held until somebody lets it go.
 const HELD: &str = "drill/waits-for-you";
+/// Its tasks are confirmed by somebody, most of them.
+const PARCELS: &str = "drill/parcels";
 const HELD_TASKS: usize = 6;
 const APART_MS: (u64, u64) = (3_000, 9_000);
 
@@ -35,7 +37,13 @@ pub(super) async fn run(stage: Arc<Stage>) {
     let mut dice = Dice::new(stage.now_s().unsigned_abs());
     loop {
         let tasks = some(&mut dice);
-        tried("submit drills", stage.client.submit(&SubmitTasks { tasks }).await);
+        let confirmed = tasks.iter().any(|task| task.lane == PARCELS) && !dice.one_in(4);
+        let submitted = tried("submit drills", stage.client.submit(&SubmitTasks { tasks }).await);
+        if let Some(task) = submitted.filter(|_| confirmed).and_then(|submitted| submitted.tasks.into_iter().next()) {
+            rest(2_000).await;
+            // It may not have been worked on yet: then it is late, and fails.
+            let _ = stage.client.act(&task.id, Verb::Confirm).await;
+        }
         rest(dice.within(APART_MS.0, APART_MS.1)).await;
     }
 }
@@ -52,7 +60,7 @@ fn some(dice: &mut Dice) -> Vec<NewTask> {
         }
         // One in a while has no attempts left.
         2 if dice.one_in(3) => vec![drill("drill/imports", json!({ "work_ms": 100, "fail": 1 }))],
-        3 => vec![drill("drill/parcels", json!({ "confirm_ms": 10_000 }))],
+        3 => vec![drill(PARCELS, json!({ "confirm_ms": 10_000 }))],
         4 => vec![NewTask { priority: Priority::High, ..drill("drill/mail", json!({ "follow_ups": 2 })) }],
         _ => {
             let thumbnail = |_| NewTask {
@@ -61,7 +69,7 @@ fn some(dice: &mut Dice) -> Vec<NewTask> {
                 priority: Priority::Low,
                 ..drill("drill/thumbnails", json!({ "work_ms": 700 }))
             };
-            (0..dice.within(3, 8)).map(thumbnail).collect()
+            (0..dice.within(10, 40)).map(thumbnail).collect()
         }
     }
 }
