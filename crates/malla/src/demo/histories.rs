@@ -9,6 +9,8 @@ pub(super) const BOT: &str = "NetBot";
 const EDITORS: [&str; 9] =
     ["Nora Quist", "Old Salt", "Teo Marín", "Ines", "K. Lindqvist", "harbour-fan", "Bibi", "Jun Park", "Amara"];
 const SECTIONS: [&str; 3] = ["", "History", "Today"];
+/// All that somebody left of an article.
+const BLANKED: &str = "FIRST!!!";
 const SENTENCES_MAX: usize = 60;
 
 /// The sentences of a section, in their order.
@@ -96,7 +98,7 @@ impl History {
     fn spoil(&mut self) -> Edit {
         let before = self.sections.clone();
         if self.dice.one_in(2) {
-            self.sections = [vec!["FIRST!!!".into()], Vec::new(), Vec::new()];
+            self.sections = [vec![BLANKED.into()], Vec::new(), Vec::new()];
         } else {
             self.sections[0].push("My cousin built this lol.".into());
         }
@@ -164,7 +166,8 @@ impl History {
             }
             text.push_str(&sentences.join(" "));
         }
-        if self.categorised && self.spoiled.is_none() {
+        let blanked = self.sections[0].first().is_some_and(|first| first == BLANKED);
+        if self.categorised && !blanked {
             text.push_str("\n\n[[Category:Puerto Malla]]");
         }
         text
