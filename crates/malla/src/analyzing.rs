@@ -72,10 +72,10 @@ fn concurrency(settings: &AnalyzeSettings) -> usize {
     }
 }
 
-pub(crate) fn keep(settings: &AnalyzeSettings) -> Keep {
+pub(crate) fn keep(config: &Config) -> Keep {
     Keep {
-        idle_for: Duration::from_secs(settings.idle_h * 3_600),
-        studies_for: Duration::from_secs(settings.keep_days * 24 * 3_600),
+        idle_for: Duration::from_secs(config.analyze.idle_h * 3_600),
+        studies_for: config.kept_for(config.analyze.keep_days),
         step: SWEEP_STEP,
     }
 }

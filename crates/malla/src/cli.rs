@@ -16,7 +16,7 @@ use crate::roles::Role;
 #[derive(Debug, Parser)]
 #[command(name = "malla", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
-    after_help = "Example:\n  malla up                          start a server here; it prints the console's address\n  malla tasks submit drill/try      send a task through it\n  malla tasks list"
+    after_help = "Examples:\n  malla demo                        look at everything in a minute, without the internet\n  malla up                          start a server here; it prints the console's address\n  malla tasks submit drill/try      send a task through it\n  malla tasks list"
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -41,6 +41,8 @@ pub(crate) struct Place {
 pub(crate) enum Command {
     /// Start a server
     Up(Up),
+    /// Start a server with a small world of its own to look at: nothing leaves this machine
+    Demo(crate::demo::Command),
     /// Keep the processes of several machines running: start one here as a medic
     Supervise(Supervise),
     /// The processes that work together: show, restart, terms, restarts

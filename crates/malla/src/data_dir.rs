@@ -151,7 +151,7 @@ pub(crate) fn read_admin_token(data: &Path) -> Result<Option<String>> {
     read_line(&path).map_err(|error| anyhow!("cannot read {}: {error}", path.display()))
 }
 
-fn read_line(path: &Path) -> io::Result<Option<String>> {
+pub(crate) fn read_line(path: &Path) -> io::Result<Option<String>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -165,7 +165,7 @@ fn read_line(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Writes a file so that others see all of it or nothing, with its mode from the first moment.
-fn write_whole(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let draft = path.with_extension("draft");
     let _ = fs::remove_file(&draft);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
@@ -183,7 +183,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Makes the directory if need be.
-fn make(path: &Path) -> Result<PathBuf> {
+pub(crate) fn make(path: &Path) -> Result<PathBuf> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.and_then(|()| path.canonicalize()).map_err(|error| explain(path, &error))
 }

@@ -198,13 +198,13 @@ impl Fetching {
 }
 
 /// How much is kept, and for how long.
-pub(crate) fn keep(settings: &FetchSettings) -> Keep {
-    let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
+pub(crate) fn keep(config: &Config) -> Keep {
+    let settings = &config.fetch;
     Keep {
         cache_entries_max: settings.cache_entries_max,
         cache_bytes_max: settings.cache_mb_max.saturating_mul(1_000_000),
-        jobs_for: days(settings.jobs_days),
-        devices_for: days(settings.devices_days),
+        jobs_for: config.kept_for(settings.jobs_days),
+        devices_for: config.kept_for(settings.devices_days),
         step: TRIM_STEP,
     }
 }

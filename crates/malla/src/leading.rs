@@ -101,6 +101,7 @@ struct Led {
     prune_every: Duration,
     fetch_keep: malla_fetch::Keep,
     analyze_keep: malla_analyze::Keep,
+    extractions_for: Duration,
 }
 
 impl Led {
@@ -120,8 +121,9 @@ impl Led {
             tending: Tending::new(config, store.cluster.clone(), clock.clone(), steady.clone()),
             retention: retention(config),
             prune_every: Duration::from_secs(config.retention.every_s),
-            fetch_keep: fetching::keep(&config.fetch),
-            analyze_keep: analyzing::keep(&config.analyze),
+            fetch_keep: fetching::keep(config),
+            analyze_keep: analyzing::keep(config),
+            extractions_for: config.kept_for(config.wiki.keep_days),
         })
     }
 
@@ -136,7 +138,7 @@ impl Led {
         duties.spawn(duties::look_after_alerts(self.alerts, stop()));
         duties.spawn(duties::trim(self.fetch.clone(), self.fetch_keep, stop()));
         duties.spawn(duties::answer_orphans(self.fetch, stop()));
-        duties.spawn(duties::sweep_extractions(self.wiki.wikis.clone(), self.wiki.keep(), stop()));
+        duties.spawn(duties::sweep_extractions(self.wiki.wikis.clone(), self.extractions_for, stop()));
         duties.spawn(duties::sweep_studies(self.analyze, self.analyze_keep, stop()));
         if let Some(planner) = self.planner {
             duties.spawn(duties::revisit(planner, stop()));
@@ -150,11 +152,10 @@ impl Led {
 }
 
 fn retention(config: &Config) -> Retention {
-    let days = |days: u64| Duration::from_secs(days * 24 * 3_600);
     Retention {
-        tasks: days(config.retention.tasks_days),
-        events: days(config.retention.events_days),
-        audit: days(config.retention.audit_days),
+        tasks: config.kept_for(config.retention.tasks_days),
+        events: config.kept_for(config.retention.events_days),
+        audit: config.kept_for(config.retention.audit_days),
         step: PRUNE_STEP,
     }
 }

@@ -7,13 +7,16 @@ mod cli;
 mod commands;
 mod config;
 mod data_dir;
+mod demo;
 mod device_secret;
+mod dice;
 mod duties;
 mod fetching;
 mod first_run;
 mod fleet;
 mod guard;
 mod leading;
+mod mediawiki;
 mod member;
 mod notifying;
 mod output;
@@ -84,6 +87,7 @@ fn run(cli: Cli) -> Result<()> {
     let Cli { place, command } = cli;
     match command {
         Command::Up(up) => serve(&place, &up),
+        Command::Demo(command) => threaded(demo::run(&place, command)),
         Command::Supervise(command) => supervise(&place, command),
         Command::Cluster(command) => ask(&place, command.reach.clone(), async |c| cluster::run(command, c).await),
         Command::Config(command) => print_config::run(&place, &command),

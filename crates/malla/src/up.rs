@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::analyzing::Analyzing;
 use crate::config::{Config, masked_url};
 use crate::data_dir::{DataDir, ServerFile};
+use crate::demo::Demo;
 use crate::fetching::Fetching;
 use crate::leading::Leading;
 use crate::member::{self, Joined, Part, Pulse};
@@ -39,6 +40,11 @@ const SLOT_WAIT: Duration = Duration::from_secs(5);
 
 /// Runs until a signal. The data directory is free again when this returns.
 pub(crate) async fn run(config: Config, part: Part) -> Result<()> {
+    run_with(config, part, None).await
+}
+
+/// The same, with a demo that uses the server while it runs.
+pub(crate) async fn run_with(config: Config, part: Part, demo: Option<Demo>) -> Result<()> {
     let config = Arc::new(config);
     let signals = match part {
         Part::Child { .. } => Signals::listen_to_medic(),
@@ -55,7 +61,7 @@ pub(crate) async fn run(config: Config, part: Part) -> Result<()> {
         store = open_store(&config, clock.clone()) => Arc::new(store?),
         asked = signals.next() => return said_early(asked),
     };
-    let house = House { config, clock, data, store, part };
+    let house = House { config, clock, data, store, part, demo };
     let running = tokio::select! {
         running = house.start(metrics) => running,
         asked = signals.next() => {
@@ -111,6 +117,7 @@ struct House {
     data: Arc<DataDir>,
     store: Arc<Opened>,
     part: Part,
+    demo: Option<Demo>,
 }
 
 /// The parts that run.
@@ -182,7 +189,7 @@ impl House {
     }
 
     async fn serve(&self, metrics: PrometheusHandle, rooms: Rooms<'_>, crew: &Crew) -> Result<(Server, SocketAddr)> {
-        let House { config, clock, store, data, part } = self;
+        let House { config, clock, store, data, part, demo } = self;
         let bound = match part {
             Part::Child { .. } => serve::bind_shared(config)?,
             Part::Alone | Part::Medic(_) => serve::bind(config.listen_address()?)?,
@@ -194,7 +201,7 @@ impl House {
         let server = serve::start(bound, config, router).await?;
         let url = serve::url(config, address);
         data.write_server(&ServerFile { url, pid: std::process::id(), ca: serve::ca(config)? })?;
-        if let Some(password) = password {
+        if let (Some(password), None) = (password, demo) {
             self.say(&format!("first start: log in to the console as admin with the password {password}"));
         }
         Ok((server, address))
@@ -225,7 +232,7 @@ impl House {
 
     /// Last: whoever is a member answers and works.
     fn join(&self, crew: &mut Crew, address: Option<SocketAddr>) -> Result<Joined> {
-        let House { config, clock, store, data, part } = self;
+        let House { config, clock, store, data, part, demo } = self;
         let me = member::about(config, part, address.map(|address| serve::url_for_others(config, address)));
         let membership = Membership::new(store.cluster.clone(), clock.clone(), me, config.cluster.heartbeat());
         let (shown, member) = watch::channel(None);
@@ -238,7 +245,12 @@ impl House {
             crew.add(|stop| leading.run(member.clone(), stop));
         }
         let place = format!("(data in {})", data.path().display());
+        if let (Some(demo), Some(address)) = (demo, address) {
+            let player = demo.player(&serve::url(config, address), config, data, clock)?;
+            crew.add(|stop| player.play(stop));
+        }
         match (part, address) {
+            _ if demo.is_some() => {}
             (Part::Medic(launcher), _) => {
                 let supervisor = Supervisor::new(config, launcher, data, store, clock, membership.steady())?;
                 let url = supervisor.url().to_owned();

@@ -86,8 +86,4 @@ impl WikiRoom {
     pub(crate) fn visits_per_day(&self) -> u64 {
         self.settings.visits_per_day
     }
-
-    pub(crate) fn keep(&self) -> Duration {
-        DAY * u32::try_from(self.settings.keep_days).unwrap_or(u32::MAX)
-    }
 }

@@ -87,6 +87,10 @@ impl Guard {
 
     /// The addresses of `host` that may be reached; at least one.
     pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Unreachable> {
+        if is_below_localhost(host) {
+            let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+            return self.filter(host, here.into_iter().map(|address| SocketAddr::new(address, port)));
+        }
         let found = tokio::net::lookup_host((host, port))
             .await
             .map_err(|error| Unreachable::NoAddress { host: host.to_owned(), why: error.to_string() })?;
@@ -144,6 +148,12 @@ impl fmt::Display for Unreachable {
 }
 
 impl std::error::Error for Unreachable {}
+
+/// `shop.localhost` is this machine (RFC 6761), whatever the resolver knows.
+fn is_below_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    host.rsplit_once('.').is_some_and(|(_, top)| top.eq_ignore_ascii_case("localhost"))
+}
 
 /// What an address is, if it is not public.
 fn what_is(address: IpAddr) -> Option<&'static str> {
@@ -342,6 +352,12 @@ mod tests {
     async fn a_name_of_this_machine_is_refused() {
         let error = Guard::default().resolve("localhost", 80).await.expect_err("loopback").to_string();
         assert!(error.starts_with("no address of localhost may be reached:") && error.contains("loopback"), "{error}");
+        for name in ["shop.localhost", "a.B.LocalHost."] {
+            let error = Guard::default().resolve(name, 80).await.expect_err("loopback").to_string();
+            assert!(error.ends_with("127.0.0.1 is loopback, ::1 is loopback"), "{error}");
+            let allowed = Guard::new(false, vec!["127.0.0.0/8".parse().expect("a network")]).resolve(name, 80).await;
+            assert_eq!(allowed.expect("allowed"), [SocketAddr::new(ip("127.0.0.1"), 80)]);
+        }
         let error = Guard::default().resolve("no-such-name.invalid", 80).await.expect_err("no such name").to_string();
         assert!(error.starts_with("the name no-such-name.invalid does not resolve"), "{error}");
     }

@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use jiff::Timestamp;
+use crate::dice::Dice;
+use crate::mediawiki::Edit;
 
 /// 2005-01-01, in seconds.
 const BEGIN: i64 = 1_104_537_600;
@@ -24,27 +25,6 @@ pub(crate) struct Shape {
     pub users: u64,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Edit {
-    pub revid: u64,
-    /// 0: none.
-    pub parentid: u64,
-    pub at: i64,
-    pub user: String,
-    /// 0: not logged in.
-    pub userid: u64,
-    pub minor: bool,
-    pub comment: String,
-    pub text: String,
-}
-
-impl Edit {
-    /// `2018-03-09T12:00:00Z`
-    pub(crate) fn timestamp(&self) -> String {
-        Timestamp::from_second(self.at).map(|at| at.to_string()).unwrap_or_default()
-    }
-}
-
 /// The edits of one page, oldest first.
 pub(crate) struct Edits {
     shape: Shape,
@@ -60,7 +40,7 @@ pub(crate) struct Edits {
 impl Edits {
     /// Of the page with this number, from 0.
     pub(crate) fn new(shape: Shape, page: u64) -> Self {
-        let mut dice = Dice(page.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
+        let mut dice = Dice::new(page.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d);
         let at = BEGIN + i64::try_from(dice.below(86_400 * 300)).unwrap_or(0);
         Self { shape, page, next: 0, dice, paragraphs: Vec::new(), before: Vec::new(), at }
     }
@@ -74,7 +54,7 @@ impl Edits {
         }
         self.before.clone_from(&self.paragraphs);
         let place = usize::try_from(self.dice.below(many.max(1) as u64)).unwrap_or(0);
-        let paragraph = self.dice.paragraph();
+        let paragraph = paragraph(&mut self.dice);
         match self.dice.below(4) {
             0 | 1 if many < self.shape.paragraphs => {
                 self.paragraphs.insert(place, paragraph);
@@ -116,6 +96,7 @@ impl Iterator for Edits {
             userid: if anonymous { 0 } else { user + 1 },
             minor: self.dice.below(4) == 0,
             comment,
+            tags: Vec::new(),
             text: self.paragraphs.join("\n"),
         };
         self.at += 1 + i64::try_from(self.dice.below(600_000_000 / self.shape.revisions.max(1))).unwrap_or(0);
@@ -124,31 +105,18 @@ impl Iterator for Edits {
     }
 }
 
-/// Numbers that look random.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound.max(1)
+fn paragraph(dice: &mut Dice) -> String {
+    let mut paragraph = String::new();
+    for _ in 0..8 + dice.below(9) {
+        let word = dice.pick(WORDS);
+        // Not only words that all pages have.
+        let _ = write!(
+            paragraph,
+            "{word}{} ",
+            if dice.below(4) == 0 { dice.below(10_000).to_string() } else { String::new() }
+        );
     }
-
-    fn paragraph(&mut self) -> String {
-        let mut paragraph = String::new();
-        for _ in 0..8 + self.below(9) {
-            let word = WORDS[usize::try_from(self.below(WORDS.len() as u64)).unwrap_or(0)];
-            // Not only words that all pages have.
-            let _ = write!(
-                paragraph,
-                "{word}{} ",
-                if self.below(4) == 0 { self.below(10_000).to_string() } else { String::new() }
-            );
-        }
-        paragraph
-    }
+    paragraph
 }
 
 pub(crate) fn title(page: u64) -> String {

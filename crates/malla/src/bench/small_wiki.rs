@@ -1,6 +1,5 @@
 //! A wiki on loopback that speaks enough of MediaWiki's action API for a history to be read. It notes when it was asked.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,13 +10,11 @@ use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::get;
 use axum::{Router, http};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::histories::{Edit, Edits, Shape, title};
-
-/// Revisions in one answer: with texts, and without.
-const LIMITS: (usize, usize) = (50, 500);
+use super::histories::{Edits, Shape, title};
+use crate::mediawiki::{Article, Asked, DISCOVERY, Library};
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Manners {
@@ -57,7 +54,7 @@ pub(crate) struct SmallWiki {
 }
 
 struct Wiki {
-    pages: Vec<Vec<Edit>>,
+    library: Library,
     takes: Duration,
     seen: Mutex<Seen>,
 }
@@ -77,8 +74,10 @@ pub(crate) struct Seen {
 impl SmallWiki {
     /// Every answer takes so long.
     pub(crate) async fn start(shape: Shape, takes: Duration) -> Result<Self> {
-        let pages = (0..shape.pages).map(|page| Edits::new(shape, page).collect()).collect();
-        let wiki = Arc::new(Wiki { pages, takes, seen: Mutex::default() });
+        let article = |page| Article { title: title(page), edits: Edits::new(shape, page).collect() };
+        let articles = (0..shape.pages).map(article).collect();
+        let library = Library { name: "Small wiki".into(), bots: Vec::new(), articles };
+        let wiki = Arc::new(Wiki { library, takes, seen: Mutex::default() });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.context("cannot listen on loopback")?;
         let url = format!("http://{}/", listener.local_addr()?);
         let router = Router::new().route("/api.php", get(api)).fallback(get(page)).with_state(wiki.clone());
@@ -123,115 +122,14 @@ impl Wiki {
         tokio::time::sleep(self.takes).await;
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).busy -= 1;
     }
-
-    /// The place of the page that is asked for.
-    fn asked(&self, asked: &HashMap<String, String>) -> Option<usize> {
-        let by_id = asked.get("pageids").and_then(|id| id.parse::<usize>().ok()?.checked_sub(1));
-        let titled = asked.get("titles").map(|title| title.replace('_', " "));
-        let by_title = titled.and_then(|asked| (0..self.pages.len()).find(|page| title(*page as u64) == asked));
-        by_id.or(by_title).filter(|page| *page < self.pages.len())
-    }
 }
 
 async fn page(State(wiki): State<Arc<Wiki>>, headers: HeaderMap) -> Response {
     wiki.note(&headers).await;
-    Html(r#"<html><head><link rel="EditURI" type="application/rsd+xml" href="/api.php?action=rsd"></head></html>"#)
-        .into_response()
+    Html(format!("<html><head>{DISCOVERY}</head></html>")).into_response()
 }
 
-async fn api(
-    State(wiki): State<Arc<Wiki>>,
-    headers: HeaderMap,
-    Query(asked): Query<HashMap<String, String>>,
-) -> Response {
+async fn api(State(wiki): State<Arc<Wiki>>, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
     wiki.note(&headers).await;
-    let mut query = serde_json::Map::new();
-    if asked.get("meta").is_some_and(|meta| meta.contains("siteinfo")) {
-        query.insert("general".into(), about());
-        query.insert("namespaces".into(), json!({ "0": { "id": 0, "name": "" } }));
-        query.insert("allusers".into(), json!([]));
-    }
-    let mut answer = json!({ "batchcomplete": true });
-    let names_page = ["titles", "pageids"].iter().any(|name| asked.contains_key(*name));
-    match wiki.asked(&asked) {
-        Some(page) => {
-            let (known, more) = described(&wiki.pages[page], page, &asked);
-            query.insert("pages".into(), json!([known]));
-            if let Some(more) = more {
-                answer = json!({ "continue": { "rvcontinue": more, "continue": "||" } });
-            }
-        }
-        None if names_page => {
-            query.insert("pages".into(), json!([{ "ns": 0, "title": asked.get("titles"), "missing": true }]));
-        }
-        None => {}
-    }
-    answer["query"] = Value::Object(query);
-    ([(http::header::CACHE_CONTROL, "no-store")], Json(answer)).into_response()
-}
-
-fn about() -> Value {
-    json!({
-        "sitename": "Small wiki", "generator": "MediaWiki 1.39.0", "lang": "en", "wikiid": "small", "case": "first-letter",
-        "articlepath": "/wiki/$1", "scriptpath": "", "script": "/index.php", "server": "", "base": "/wiki/Page_0",
-    })
-}
-
-/// A page, and where its list goes on.
-fn described(edits: &[Edit], page: usize, asked: &HashMap<String, String>) -> (Value, Option<String>) {
-    let last = edits.last().map_or(0, |edit| edit.revid);
-    let mut known = json!({ "pageid": page + 1, "ns": 0, "title": title(page as u64), "lastrevid": last });
-    if !asked.get("prop").is_some_and(|prop| prop.contains("revisions")) {
-        return (known, None);
-    }
-    let texts = asked.get("rvprop").is_some_and(|prop| prop.contains("content"));
-    let most = if texts { LIMITS.0 } else { LIMITS.1 };
-    let limit = asked.get("rvlimit").and_then(|limit| limit.parse().ok()).unwrap_or(most).min(most);
-    let mut listed: Vec<&Edit> = edits.iter().collect();
-    let newer = asked.get("rvdir").is_some_and(|way| way == "newer");
-    if !newer {
-        listed.reverse();
-    }
-    let from = begin(&listed, newer, asked);
-    let shown: Vec<Value> = listed[from..].iter().take(limit).map(|edit| revision(edit, texts)).collect();
-    known["revisions"] = Value::Array(shown);
-    let more = listed.get(from + limit).map(|edit| format!("{}|{}", stamp(edit), edit.revid));
-    (known, more)
-}
-
-/// Where the list begins that is asked for.
-fn begin(listed: &[&Edit], newer: bool, asked: &HashMap<String, String>) -> usize {
-    let at = match (asked.get("rvcontinue"), asked.get("rvstart")) {
-        (Some(cursor), _) => {
-            let revid = cursor.split_once('|').and_then(|(_, revid)| revid.parse::<u64>().ok());
-            listed.iter().position(|edit| Some(edit.revid) == revid)
-        }
-        (None, Some(start)) => {
-            let digits: String = start.chars().filter(char::is_ascii_digit).collect();
-            listed.iter().position(|edit| if newer { stamp(edit) >= digits } else { stamp(edit) <= digits })
-        }
-        (None, None) => Some(0),
-    };
-    at.unwrap_or(listed.len())
-}
-
-/// `20180309120000`
-fn stamp(edit: &Edit) -> String {
-    edit.timestamp().chars().filter(char::is_ascii_digit).collect()
-}
-
-fn revision(edit: &Edit, text: bool) -> Value {
-    let mut shown = json!({
-        "revid": edit.revid, "parentid": edit.parentid, "minor": edit.minor, "user": edit.user, "userid": edit.userid,
-        "timestamp": edit.timestamp(), "size": edit.text.len(), "comment": edit.comment, "parsedcomment": edit.comment,
-        "tags": [], "contentmodel": "wikitext", "contentformat": "text/x-wiki",
-    });
-    if edit.userid == 0 {
-        shown["anon"] = json!(true);
-    }
-    if text {
-        let slot = json!({ "contentmodel": "wikitext", "contentformat": "text/x-wiki", "content": edit.text });
-        shown["slots"] = json!({ "main": slot });
-    }
-    shown
+    ([(http::header::CACHE_CONTROL, "no-store")], Json(wiki.library.answer(&asked))).into_response()
 }

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::cli::{Place, Reach, Settings};
 use crate::commands::{load, server_of};
+use crate::config::Config;
 use crate::device_secret::DeviceSecret;
 use crate::fetching::{hostname, system, user_agent};
 use crate::fleet::{FleetDispatch, Patience};
@@ -48,12 +49,39 @@ pub(crate) struct Command {
     /// Seconds between two tries
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     retry_interval: f64,
+    /// It has no terminal of its own.
+    #[arg(skip)]
+    quiet: bool,
+}
+
+impl Command {
+    /// A device inside of another process, which knows where its server is.
+    pub(crate) fn inside(server: &str, token: &str, name: &str, country: &str) -> Self {
+        Self {
+            reach: Reach { server: vec![server.to_owned()], token: Some(token.to_owned()), json: false },
+            name: Some(name.to_owned()),
+            country: Some(country.to_owned()),
+            max_rate: None,
+            parallel: 4,
+            memory: 16,
+            retries: 5,
+            retry_interval: 1.0,
+            quiet: true,
+        }
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            talk(line);
+        }
+    }
 }
 
 pub(crate) async fn run(place: &Place, command: Command) -> Result<()> {
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     let (told, stop) = watch::channel(false);
-    let mut work = std::pin::pin!(work(place, command, stop));
+    let config = load(place, &Settings::default())?.config()?;
+    let mut work = std::pin::pin!(work(&config, command, stop));
     tokio::select! {
         ended = &mut work => return ended,
         asked = signals.next() => talk(&format!("{}: giving back what is not begun", asked.name())),
@@ -66,26 +94,25 @@ pub(crate) async fn run(place: &Place, command: Command) -> Result<()> {
 }
 
 /// Works for one server after the other: the first, the ones it named, the ones that were given.
-async fn work(place: &Place, command: Command, stop: watch::Receiver<bool>) -> Result<()> {
-    let config = load(place, &Settings::default())?.config()?;
-    let options = server_of(&config, &command.reach)?;
+pub(crate) async fn work(config: &Config, command: Command, stop: watch::Receiver<bool>) -> Result<()> {
+    let options = server_of(config, &command.reach)?;
     let interval = Duration::try_from_secs_f64(command.retry_interval)
         .map_err(|_| crate::commands::Usage("--retry-interval is a number of seconds".into()))?;
     let patience = Patience { retries: command.retries, interval };
     let primary = options.servers[0].clone();
     let own: Vec<String> = options.servers[1..].to_vec();
-    let secret = own_secret(&config, &command, options.token.as_deref().unwrap_or_default())?;
+    let secret = own_secret(config, &command, options.token.as_deref().unwrap_or_default())?;
     let mut told: Vec<String> = Vec::new();
     let mut line: VecDeque<String> = VecDeque::from([primary.clone()]);
     let mut orphaned = anyhow!("no server is given");
     while let Some(server) = line.pop_front() {
-        let device = OneServer { config: &config, command: &command, options: &options, secret: &secret, patience };
+        let device = OneServer { config, command: &command, options: &options, secret: &secret, patience };
         let served = device.work(&server, &stop, &mut told).await;
         match served {
             Served::Stopped => return Ok(()),
             // It was well for a while: whoever comes next, the first server is asked again before that.
             Served::Lost(why) => {
-                talk(&format!("{server}: {why}"));
+                command.say(&format!("{server}: {why}"));
                 orphaned = anyhow!("{why}");
                 line = if server == primary {
                     told.iter().chain(&own).cloned().collect()
@@ -94,7 +121,7 @@ async fn work(place: &Place, command: Command, stop: watch::Receiver<bool>) -> R
                 };
             }
             Served::Never(why) => {
-                talk(&format!("{server}: {why}"));
+                command.say(&format!("{server}: {why}"));
                 orphaned = anyhow!("{why}");
                 if server == primary && line.is_empty() {
                     line = told.iter().chain(&own).cloned().collect();
@@ -111,12 +138,12 @@ async fn work(place: &Place, command: Command, stop: watch::Receiver<bool>) -> R
 
 /// The secret by which servers know this device again. Without a kept one it works as well, but after a crash its name is
 /// taken for a while.
-fn own_secret(config: &crate::config::Config, command: &Command, token: &str) -> Result<DeviceSecret> {
+fn own_secret(config: &Config, command: &Command, token: &str) -> Result<DeviceSecret> {
     match DeviceSecret::kept(&config.data, &name(command), token) {
         Ok(Some(kept)) => return Ok(kept),
         // The server will say that the name is taken, if the other process works for it.
         Ok(None) => {}
-        Err(error) => talk(&format!("{error:#}: after a crash, the name of this device is taken for a while")),
+        Err(error) => command.say(&format!("{error:#}: after a crash, the name of this device is taken for a while")),
     }
     DeviceSecret::for_now()
 }
@@ -136,7 +163,7 @@ enum Served {
 }
 
 struct OneServer<'a> {
-    config: &'a crate::config::Config,
+    config: &'a Config,
     command: &'a Command,
     options: &'a ClientOptions,
     secret: &'a DeviceSecret,
@@ -165,11 +192,11 @@ impl OneServer<'_> {
             if !joined.backups.is_empty() {
                 told.clone_from(&joined.backups);
             }
-            talk(&format!("joined {server}"));
+            self.command.say(&format!("joined {server}"));
             match self.fetch(&client.with_token(&joined.secret), joined.heartbeat_s, stop.clone()).await {
                 Ok(()) => return Served::Stopped,
                 // The server may have started anew, or forgotten this device: it joins again, if it can.
-                Err(DispatchError::Unknown(why)) => talk(&format!("{server}: {why}")),
+                Err(DispatchError::Unknown(why)) => self.command.say(&format!("{server}: {why}")),
                 Err(error) => return Served::Lost(error.to_string()),
             }
         }
@@ -214,7 +241,7 @@ impl OneServer<'_> {
             memory_max: self.command.memory.saturating_mul(1_000_000),
             max_rate: self.command.max_rate,
             grace: self.config.shutdown_grace() * 8 / 10,
-            observer: Arc::new(Said),
+            observer: Arc::new(Said { quiet: self.command.quiet }),
             ..defaults
         };
         let dispatch = Arc::new(FleetDispatch { client: client.clone(), patience: self.patience });
@@ -241,7 +268,9 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 }
 
 /// Says on the terminal what is worth saying.
-struct Said;
+struct Said {
+    quiet: bool,
+}
 
 impl Observer for Said {
     fn page(&self, page: &Page<'_>) {
@@ -249,6 +278,8 @@ impl Observer for Said {
     }
 
     fn dispatcher_away(&self, why: &str) {
-        talk(&format!("the server does not answer ({why}): trying again"));
+        if !self.quiet {
+            talk(&format!("the server does not answer ({why}): trying again"));
+        }
     }
 }

@@ -96,16 +96,26 @@ impl Sources {
                 Err((_, text)) => return Err(Wrong::new(text)),
             },
         };
-        let mut variables = Vec::new();
-        for (name, value) in std::env::vars_os() {
-            let Some(name) = name.to_str().filter(|name| is_setting(name)) else { continue };
-            let value =
-                value.into_string().map_err(|_| Wrong::new(format!("the variable {name} is not valid UTF-8")))?;
-            variables.push((name.to_owned(), value));
-        }
-        variables.sort();
-        Ok(Self { file, variables, flags })
+        Ok(Self { file, variables: variables()?, flags })
     }
+
+    /// Nothing but what the variables say about the log.
+    pub(crate) fn log_variables() -> Result<Self, Wrong> {
+        let mut variables = variables()?;
+        variables.retain(|(name, _)| name.starts_with("MALLA_LOG_"));
+        Ok(Self { variables, ..Self::default() })
+    }
+}
+
+fn variables() -> Result<Vec<(String, String)>, Wrong> {
+    let mut variables = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| is_setting(name)) else { continue };
+        let value = value.into_string().map_err(|_| Wrong::new(format!("the variable {name} is not valid UTF-8")))?;
+        variables.push((name.to_owned(), value));
+    }
+    variables.sort();
+    Ok(variables)
 }
 
 /// Kubernetes and container links describe a service called "malla" in variables of their own.

@@ -37,6 +37,9 @@ pub(crate) struct Config {
     pub supervise: Supervise,
     smtp: Smtp,
     pub retention: Retention,
+    /// Nothing that is kept for days is kept for longer. No setting: the demo forgets within hours.
+    #[serde(skip)]
+    pub keep_max: Option<Duration>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -200,6 +203,12 @@ impl Config {
             "" => format!("sqlite:{}", self.data.join("malla.db").display()),
             url => url.to_owned(),
         }
+    }
+
+    /// How long something is kept of which a setting says how many days.
+    pub(crate) fn kept_for(&self, days: u64) -> Duration {
+        let wanted = Duration::from_secs(days * 24 * 3_600);
+        self.keep_max.map_or(wanted, |most| wanted.min(most))
     }
 
     pub(crate) fn store_wait(&self) -> Duration {

@@ -7,6 +7,7 @@ mod broker;
 mod cluster;
 mod commands;
 mod crash;
+mod demo;
 mod fetch;
 mod first_run;
 mod https;
