@@ -26,8 +26,9 @@ fn lines(stdout: &[u8]) -> Vec<Value> {
 fn paths(results: &[Value]) -> BTreeMap<String, usize> {
     let mut paths = BTreeMap::new();
     for result in results {
-        let url: url::Url = result["url"].as_str().expect("a URL").parse().expect("a URL");
-        *paths.entry(url[url::Position::BeforePath..].to_owned()).or_default() += 1;
+        let url = result["url"].as_str().expect("a URL");
+        let path = url.splitn(4, '/').nth(3).expect("a path");
+        *paths.entry(format!("/{path}")).or_default() += 1;
     }
     paths
 }

@@ -19,6 +19,9 @@ pub struct NewComparison {
     /// How long a page waits for a device of its place; 300 s if not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<u64>,
+    /// Whether the answer waits for the report, as long as a request may take; it does if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<bool>,
     /// The group that owns the comparison; may be left out by who has one group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

@@ -55,7 +55,8 @@ pub(crate) async fn start(
     let detail = serde_json::json!({ "urls": spec.urls, "countries": spec.countries, "devices": spec.devices });
     let begun = app.tours.begin(new_comparison(&spec, group)?, malla_queue::Act { group, detail, ..act }).await?;
     let place = format!("/api/v1/comparisons/{}", begun.id);
-    let until = tokio::time::Instant::now() + app.settings.request_timeout.mul_f64(WAIT_SHARE);
+    let share = if new.wait.unwrap_or(true) { WAIT_SHARE } else { 0.0 };
+    let until = tokio::time::Instant::now() + app.settings.request_timeout.mul_f64(share);
     let mut tour = begun;
     while tour.versions == 0 && !tour.state.is_over() && tokio::time::Instant::now() < until && (app.ready)().is_ok() {
         tokio::time::sleep(LOOK_EVERY).await;

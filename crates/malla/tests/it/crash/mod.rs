@@ -22,6 +22,7 @@ mod publishers;
 mod record;
 mod replicated;
 mod store_away;
+mod tours;
 mod world;
 
 use std::fmt;
