@@ -123,7 +123,7 @@ impl Dispatcher {
     ) -> Arc<Self> {
         let waiting = Semaphore::new(options.waiting_max);
         let (hand, known, rests, fleet) = (Hand::default(), KnownRules::default(), Rests::default(), Fleet::default());
-        let pins = Pins::default();
+        let pins = Pins::new(fetch.pinned());
         Arc::new(Self { fetch, queue, clock, options, waiting, hand, known, pins, rests, fleet })
     }
 

@@ -130,6 +130,10 @@ pub trait Fetch: Send + Sync + 'static {
     /// step.
     async fn answer_orphans(&self, limit: usize) -> Result<u64>;
 
+    /// Changes whenever pages may wait for a device of a place.
+    fn pinned(&self) -> Arrivals {
+        tokio::sync::watch::channel(0).1
+    }
     /// The places that pages wait for a device of.
     async fn pinned_places(&self) -> Result<Vec<String>> {
         Ok(Vec::new())

@@ -93,7 +93,7 @@ impl Fetching {
     }
 
     /// Who works on crawls, watches and comparisons.
-    pub(crate) fn guide(&self) -> Guide {
+    pub(crate) fn guide(&self, stop: Stop) -> Guide {
         let options = TourOptions {
             pending_max: self.settings.pending_max,
             lanes: self.lanes(),
@@ -101,7 +101,7 @@ impl Fetching {
             visits_per_day: self.settings.watch_visits_per_day,
             ..TourOptions::default()
         };
-        Guide { tours: self.tours.clone(), fetch: self.fetch.clone(), clock: self.clock.clone(), options }
+        Guide { tours: self.tours.clone(), fetch: self.fetch.clone(), clock: self.clock.clone(), options, stop }
     }
 
     fn getter(&self) -> Result<Getter> {

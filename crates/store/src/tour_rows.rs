@@ -6,6 +6,8 @@ use malla_fetch::tour::{Found, Hand, NewTour, Step, Tour, TourChange, TourId, To
 use malla_fetch::{NewJob, Site, Trouble, TroubleKind, UrlKey, Wanted};
 use malla_queue::{Error, GroupId, LaneSettings, Result, TaskId, UnixMs};
 
+/// Whoever gives out pages that wait for a device of a place listens to this.
+pub(crate) const PINS: &str = "fetch-pins";
 /// Sites that are asked in one step.
 pub(crate) const SITES_A_STEP: i64 = 64;
 /// Of what may wait in the house, tours take one part in so many.

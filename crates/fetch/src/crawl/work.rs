@@ -9,6 +9,10 @@ use super::{Bounds, CrawlSpec, Progress, Reading};
 use crate::tour::{Hand, NewTour, Step, Tour, TourKind, TourState, Turn, write};
 use crate::{Answered, PageUrl, UrlKey};
 
+/// Before so many pages came, a page is taken to have at least so many bytes.
+const FEW: u64 = 20;
+const PAGE_BYTES: u64 = 10_000;
+
 /// A crawl on its way in.
 pub fn new_crawl(spec: &CrawlSpec, group: Option<GroupId>) -> Result<NewTour> {
     spec.check()?;
@@ -84,11 +88,12 @@ fn hand(turn: &Turn<'_>, spec: &CrawlSpec, progress: &Progress) -> Hand {
     let options = &turn.guide.options;
     let mut outstanding_max = options.outstanding_max;
     if spec.bytes > 0 {
-        // No more than the bytes that are left allow for, going by what came so far.
-        let mean = progress.bytes / (progress.pages + progress.sitemaps).max(1);
+        // No more than the bytes that are left allow for, going by what came so far; the first ones may mislead.
+        let came = progress.pages + progress.sitemaps;
+        let mean = progress.bytes / came.max(1);
+        let mean = if came < FEW { mean.max(PAGE_BYTES) } else { mean.max(1) };
         let left = spec.bytes.saturating_sub(progress.bytes);
-        let fits = if progress.bytes == 0 { 1 } else { left / mean.max(1) };
-        outstanding_max = outstanding_max.min(fits.max(1));
+        outstanding_max = outstanding_max.min((left / mean).max(1));
     }
     Hand { outstanding_max, per_site_max: options.per_site_max, pages_max: spec.pages, cached: spec.cached }
 }

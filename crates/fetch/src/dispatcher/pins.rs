@@ -5,24 +5,45 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use malla_queue::{LaneSettings, UnixMs};
+use malla_queue::{Arrivals, LaneSettings, UnixMs};
 
 use crate::compare::{fits, place_of_device};
 use crate::{Device, Fetch, NOT_ASKED, PageTask, Ready, Settled, Site, Trouble, TroubleKind};
 
 use super::judge::Case;
 
-/// What waits is looked at this often.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// What waits is looked at when something was announced, and after this long all the same.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Pages that one device takes at once.
 const TAKEN_MAX: usize = 64;
 /// One that another device met goes back for this long.
 const BACK_FOR: Duration = Duration::from_millis(200);
 
-#[derive(Default)]
-pub(super) struct Pins(Mutex<(UnixMs, HashSet<String>)>);
+pub(super) struct Pins(Mutex<Known>);
+
+struct Known {
+    looked_at: UnixMs,
+    places: HashSet<String>,
+    signal: Arrivals,
+}
 
 impl Pins {
+    pub(super) fn new(signal: Arrivals) -> Self {
+        Self(Mutex::new(Known { looked_at: UnixMs(i64::MIN), places: HashSet::new(), signal }))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is time to look.
+    fn is_due(&self, now: UnixMs) -> bool {
+        let mut known = self.lock();
+        let announced = known.signal.has_changed().unwrap_or(false);
+        known.signal.mark_unchanged();
+        announced || now < known.looked_at || known.looked_at.until(now) >= LOOK_AGAIN
+    }
+
     /// Puts what waits for this device into the lanes of its sites. Returns the sites.
     pub(super) async fn take(
         &self,
@@ -31,15 +52,15 @@ impl Pins {
         lanes: LaneSettings,
         now: UnixMs,
     ) -> malla_queue::Result<Vec<Site>> {
-        let looked_at = self.0.lock().unwrap_or_else(PoisonError::into_inner).0;
-        if looked_at.until(now) >= LOOK_EVERY || now < looked_at {
-            let places = fetch.pinned_places().await?;
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (now, places.into_iter().collect());
+        if self.is_due(now) {
+            let places = fetch.pinned_places().await?.into_iter().collect();
+            let mut known = self.lock();
+            (known.looked_at, known.places) = (now, places);
         }
+        let own = device.about.country.clone().into_iter().chain([place_of_device(device.id)]);
         let places: Vec<String> = {
-            let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let own = device.about.country.clone().into_iter().chain([place_of_device(device.id)]);
-            own.filter(|place| known.1.contains(place)).collect()
+            let known = self.lock();
+            own.filter(|place| known.places.contains(place)).collect()
         };
         if places.is_empty() {
             return Ok(Vec::new());

@@ -6,10 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use malla_queue::worker::Work;
 use malla_queue::{Arrivals, Clock, Ending, Error, Failure, LaneSettings, Leased, Outcome, Result, Scope, Verdict};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::{Step, Tour, TourKind, Tours, tour_of};
-use crate::{Answered, Fetch, compare, crawl, watch};
+use crate::{Answered, Fetch, compare, crawl, watch as watches};
 
 /// A tour is given back after this long, so that others get their turn.
 const SLICE: Duration = Duration::from_secs(20);
@@ -52,6 +53,8 @@ pub struct Guide {
     pub fetch: Arc<dyn Fetch>,
     pub clock: Arc<dyn Clock>,
     pub options: TourOptions,
+    /// Turns true when the end has begun: tours are given back then.
+    pub stop: watch::Receiver<bool>,
 }
 
 #[async_trait]
@@ -79,7 +82,7 @@ impl Guide {
         let turn = Turn { guide: self, leased, until: Instant::now() + SLICE, signal: self.fetch.answered() };
         match kind {
             TourKind::Crawl => crawl::go(turn, tour).await,
-            TourKind::Watch => watch::go(turn, tour).await,
+            TourKind::Watch => watches::go(turn, tour).await,
             TourKind::Compare => compare::go(turn, tour).await,
         }
     }
@@ -95,7 +98,7 @@ pub(crate) struct Turn<'g> {
 
 impl Turn<'_> {
     pub(crate) fn is_over(&self) -> bool {
-        Instant::now() >= self.until
+        Instant::now() >= self.until || *self.guide.stop.borrow()
     }
 
     /// Answers of the tour that are not read yet.
@@ -111,7 +114,12 @@ impl Turn<'_> {
 
     /// Waits until an answer may have come since they were last read, a second at most.
     pub(crate) async fn wait(&mut self) {
-        let _ = tokio::time::timeout(LOOK_AGAIN, self.signal.changed()).await;
+        let mut stop = self.guide.stop.clone();
+        tokio::select! {
+            _ = self.signal.changed() => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = tokio::time::sleep(LOOK_AGAIN) => {}
+        }
     }
 
     /// A step that changes nothing yet.

@@ -14,6 +14,7 @@ use super::{
     fetch_trim, point, said, verb,
 };
 use crate::fetch_rows::{ANSWERS, DEVICES};
+use crate::tour_rows::PINS;
 
 /// Plans are made once, often while the tables are still empty, and must hold when there are millions of rows: so rows
 /// are found by their indexes, and what is given is matched with them by a hash.
@@ -97,6 +98,10 @@ impl Fetch for Postgres {
         let (count, rouse) = verb!(self, "fetch", |client, now| fetch_commit::answer_orphans(&mut client, limit, now));
         self.nudger.rouse(rouse);
         Ok(count)
+    }
+
+    fn pinned(&self) -> Arrivals {
+        self.signals.subscribe(PINS)
     }
 
     async fn pinned_places(&self) -> Result<Vec<String>> {

@@ -2,7 +2,7 @@
 
 use deadpool_postgres::{GenericClient, Object};
 use malla_fetch::{JobId, NOT_ASKED, NewPage, PageTask, PageUrl, Pinned, Site};
-use malla_queue::{LaneSettings, NewTask, Priority, UnixMs};
+use malla_queue::{LaneSettings, UnixMs};
 
 use super::act::Roused;
 use super::fetch::begin;
@@ -39,8 +39,7 @@ pub(super) async fn take(
         let Ok(url) = PageUrl::parse(row.get(3)) else { continue };
         let pin = Some(Pinned { place: row.get(5), deadline: UnixMs(row.get(4)) });
         sites.push(url.site());
-        let task = PageTask { pin, ..PageTask::new(url) }.to_task(lanes);
-        tasks.push(NewTask { priority: Priority::High, ..task });
+        tasks.push(PageTask { pin, ..PageTask::new(url) }.to_task(lanes));
         wishes.push((job, seq, row.get::<_, String>(2)));
     }
     if tasks.is_empty() {

@@ -17,7 +17,7 @@ use super::wiki_commit::held;
 use super::{finish, point, sql};
 use crate::fetch_rows::{ANSWERS, JobRow, plain};
 use crate::taken::Taken;
-use crate::tour_rows::{self as rows, Room, SITES_A_STEP, asking, beyond, int, pack};
+use crate::tour_rows::{self as rows, PINS, Room, SITES_A_STEP, asking, beyond, int, pack};
 
 /// The locks are taken in order: the tour, lanes, its job.
 pub(super) async fn step(client: &mut Object, step: &Step, now: UnixMs) -> Result<Roused<Stepped>, Broken> {
@@ -60,7 +60,7 @@ pub(super) async fn step(client: &mut Object, step: &Step, now: UnixMs) -> Resul
     if !step.pins.is_empty() {
         handed += step.pins.len() as u64;
         pin(&tx, &mut tour, step).await?;
-        rouse.push(malla_fetch::ROOM.to_owned());
+        rouse.extend([PINS, malla_fetch::ROOM].map(str::to_owned));
     }
     keep_versions(&tx, &mut tour, step).await?;
     if let Some(ending) = &step.ending {

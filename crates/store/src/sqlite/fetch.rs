@@ -13,6 +13,7 @@ use super::{
     fetch_trim,
 };
 use crate::fetch_rows::{ANSWERS, DEVICES};
+use crate::tour_rows::PINS;
 
 #[async_trait]
 impl Fetch for Sqlite {
@@ -82,6 +83,10 @@ impl Fetch for Sqlite {
             return Ok(0);
         }
         self.write("fetch", Process, move |tx| fetch_commit::answer_orphans(tx, &orphans)).await
+    }
+
+    fn pinned(&self) -> Arrivals {
+        self.signals.subscribe(PINS)
     }
 
     async fn pinned_places(&self) -> Result<Vec<String>> {

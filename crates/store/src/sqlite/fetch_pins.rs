@@ -1,7 +1,7 @@
 //! Pages that wait for a device of a certain place.
 
 use malla_fetch::{JobId, NOT_ASKED, NewPage, PageTask, PageUrl, Pinned, Site};
-use malla_queue::{LaneSettings, NewTask, Priority, Result, UnixMs};
+use malla_queue::{LaneSettings, Result, UnixMs};
 use rusqlite::Connection;
 
 use super::fetch_jobs as jobs;
@@ -29,7 +29,7 @@ pub(super) fn take(tx: &mut Tx<'_>, places: &[String], lanes: LaneSettings, limi
             let pin = Some(Pinned { place: place.clone(), deadline: UnixMs(deadline) });
             let site = url.site();
             let task = PageTask { pin, ..PageTask::new(url) }.to_task(lanes);
-            let task = submit_one(tx, &NewTask { priority: Priority::High, ..task }, None)?.id;
+            let task = submit_one(tx, &task, None)?.id;
             tx.run(sql!("fetch/add_wish"), (task.0, job, seq, label))?;
             sites.push(site);
         }

@@ -14,7 +14,7 @@ use super::{finish, sql};
 use crate::codes::Code;
 use crate::fetch_rows::{ANSWERS, plain};
 use crate::taken::Taken;
-use crate::tour_rows::{self as rows, Room, SITES_A_STEP, asking, beyond, int, pack};
+use crate::tour_rows::{self as rows, PINS, Room, SITES_A_STEP, asking, beyond, int, pack};
 
 pub(super) fn step(tx: &mut Tx<'_>, step: &Step) -> Result<Stepped> {
     let taken = finish::held(tx, step.token)?;
@@ -173,6 +173,7 @@ fn pin(tx: &mut Tx<'_>, tour: &mut Tour, step: &Step) -> Result<()> {
         job.total += 1;
     }
     tour.asked += step.pins.len() as u64;
+    tx.rouse(PINS);
     tx.rouse(malla_fetch::ROOM);
     write_job(tx, &job)
 }
