@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use malla_queue::{Ending, Event, GroupId, Result, Scope, UnixMs, Verdict};
+use malla_queue::{Event, GroupId, Result, Scope, UnixMs, Verdict};
 
 use super::{CompareSpec, NewPin, Progress, Reported, place_of_device, report};
 use crate::tour::{NewTour, NewVersion, Step, Tour, TourKind, TourState, Turn, write};
@@ -46,19 +46,10 @@ pub(crate) async fn go(mut turn: Turn<'_>, mut tour: Tour) -> Result<Option<Verd
             turn.guide.fetch.expire_pins(tour.id.job()).await?;
         }
         if turn.is_over() {
-            let mut step = turn.step(&tour);
-            step.ending = Some(later(&turn, turn.guide.clock.now().plus(LOOK_AGAIN)));
-            turn.guide.tours.step(step).await?;
-            return Ok(None);
+            return turn.give_back(&tour, LOOK_AGAIN).await;
         }
         turn.wait().await;
     }
-}
-
-/// The task waits in its lane until then.
-fn later(turn: &Turn<'_>, at: UnixMs) -> Ending {
-    let ending = Verdict::Released { note: "until the next round".into() }.ending(turn.leased, turn.guide.clock.now());
-    Ending { run_at: Some(at), ..ending }
 }
 
 /// Asks for each page from each place.
@@ -145,7 +136,7 @@ fn ended(turn: &Turn<'_>, mut step: Step, spec: &CompareSpec, mut progress: Prog
     if spec.every_s > 0 {
         let next = now.plus(Duration::from_secs(spec.every_s));
         progress.next_at = Some(next);
-        step.ending = Some(later(turn, next));
+        step.ending = Some(turn.later(next));
     } else {
         let state = if step.versions.is_empty() { TourState::Failed } else { TourState::Done };
         step.end = Some((state, progress.note.clone()));

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use malla_queue::{Error, GroupId, Result, Verdict};
 
@@ -29,7 +30,7 @@ pub(crate) async fn go(mut turn: Turn<'_>, mut tour: Tour) -> Result<Option<Verd
         let answers = turn.answers(&tour).await?;
         if answers.is_empty() && idle {
             if turn.is_over() {
-                return Ok(Some(turn.give_back()));
+                return turn.give_back(&tour, Duration::ZERO).await;
             }
             turn.wait().await;
             idle = tour.outstanding() > 0 && !has_room(&turn, &spec, &tour);
@@ -55,7 +56,7 @@ pub(crate) async fn go(mut turn: Turn<'_>, mut tour: Tour) -> Result<Option<Verd
         tour = stepped.tour;
         idle = nothing_came && stepped.handed == 0;
         if turn.is_over() {
-            return Ok(Some(turn.give_back()));
+            return turn.give_back(&tour, Duration::ZERO).await;
         }
     }
 }

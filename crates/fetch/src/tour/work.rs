@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use malla_queue::worker::Work;
-use malla_queue::{Arrivals, Clock, Ending, Error, Failure, LaneSettings, Leased, Outcome, Result, Scope, Verdict};
+use malla_queue::{Arrivals, Clock, Ending, Error, Failure, LaneSettings, Leased, Outcome, Result, Scope, UnixMs, Verdict};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -154,8 +154,17 @@ impl Turn<'_> {
         Verdict::Done(Outcome::default()).ending(self.leased, self.guide.clock.now())
     }
 
-    /// The others get their turn.
-    pub(crate) fn give_back(&self) -> Verdict {
-        Verdict::Released { note: "it goes on".into() }
+    /// The task waits in its lane until then. What went wrong before is forgotten: a tour may go on for years.
+    pub(crate) fn later(&self, at: UnixMs) -> Ending {
+        let note = "it goes on later".to_owned();
+        let ending = Verdict::Released { note }.ending(self.leased, self.guide.clock.now());
+        Ending { run_at: Some(at), failures: 0, ..ending }
+    }
+
+    /// The others get their turn; this one goes on after a while.
+    pub(crate) async fn give_back(&self, tour: &Tour, after: Duration) -> Result<Option<Verdict>> {
+        let ending = Some(self.later(self.guide.clock.now().plus(after)));
+        self.guide.tours.step(Step { ending, ..self.step(tour) }).await?;
+        Ok(None)
     }
 }

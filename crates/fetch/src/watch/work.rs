@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use malla_queue::{Ending, GroupId, Result, UnixMs, Verdict};
+use malla_queue::{GroupId, Result, UnixMs, Verdict};
 
 use super::visit::{Change, Visit, changed_event, look};
 use super::{Progress, WatchSpec};
@@ -41,20 +41,11 @@ pub(crate) async fn go(mut turn: Turn<'_>, mut tour: Tour) -> Result<Option<Verd
             }
             tour = stepped.tour;
         } else if turn.is_over() {
-            let mut step = turn.step(&tour);
-            step.ending = Some(later(&turn, turn.guide.clock.now().plus(LOOK_AGAIN)));
-            turn.guide.tours.step(step).await?;
-            return Ok(None);
+            return turn.give_back(&tour, LOOK_AGAIN).await;
         } else {
             turn.wait().await;
         }
     }
-}
-
-/// The task waits in its lane until then.
-fn later(turn: &Turn<'_>, at: UnixMs) -> Ending {
-    let ending = Verdict::Released { note: "until the next visit".into() }.ending(turn.leased, turn.guide.clock.now());
-    Ending { run_at: Some(at), ..ending }
 }
 
 /// What the visit means: a version if there is something new, an event if that is a change, and when to come back.
@@ -103,6 +94,6 @@ async fn visited(turn: &Turn<'_>, tour: &Tour, answer: &Answered) -> Result<Step
     let next = progress.next(&spec, weights, turn.guide.options.visits_per_day, now);
     progress.next_at = Some(next);
     step.progress = write(&progress);
-    step.ending = Some(later(turn, next));
+    step.ending = Some(turn.later(next));
     Ok(step)
 }

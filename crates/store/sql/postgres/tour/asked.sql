@@ -1,2 +1,2 @@
 -- the primary key of tour_url
-UPDATE tour_url u SET waiting = false, url = '' FROM unnest($2::bytea[]) AS n (key) WHERE u.tour = $1 AND u.key = n.key
+UPDATE tour_url SET waiting = false, url = '' WHERE tour = $1 AND key = ANY ($2::bytea[])

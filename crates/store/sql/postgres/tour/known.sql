@@ -1,2 +1,2 @@
 -- the primary key of tour_url
-SELECT u.key FROM unnest($2::bytea[]) AS n (key) JOIN tour_url u ON u.tour = $1 AND u.key = n.key
+SELECT key FROM tour_url WHERE tour = $1 AND key = ANY ($2::bytea[])
