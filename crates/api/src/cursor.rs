@@ -33,6 +33,10 @@ pub(crate) enum List {
     WikiPages,
     Extractions,
     Imports,
+    Crawls,
+    Watches,
+    Comparisons,
+    Versions,
 }
 
 impl List {
@@ -58,6 +62,10 @@ impl List {
             List::WikiPages => 'p',
             List::Extractions => 'x',
             List::Imports => 'm',
+            List::Crawls => 'r',
+            List::Watches => 'h',
+            List::Comparisons => 'd',
+            List::Versions => 'f',
         }
     }
 }

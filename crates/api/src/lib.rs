@@ -22,6 +22,7 @@ use std::time::Duration;
 use malla_access::{Access, Passwords, Role};
 use malla_analyze::{Analyst, Analyze, OnArrival, Recent};
 use malla_cluster::Cluster;
+use malla_fetch::tour::Tours;
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Limits, Queue};
@@ -144,6 +145,8 @@ pub struct Services {
     /// Takes events in.
     pub intake: Arc<Intake>,
     pub fetch: Arc<dyn Fetch>,
+    /// Crawls, watches and comparisons.
+    pub tours: Arc<dyn Tours>,
     /// Gives work to devices.
     pub dispatcher: Arc<Dispatcher>,
     pub fetching: Fetching,

@@ -7,8 +7,8 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use malla_access::Principal;
 use malla_protocol::{
-    AlertChange, Code, DeviceChange, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewEndpoint, NewGroup,
-    NewSubscription, NewToken, NewUser, SubmitTasks, SubscriptionChange, UserChange, WikiPageChange,
+    AlertChange, Code, CrawlChange, DeviceChange, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewComparison, NewCrawl, NewEndpoint, NewGroup,
+    NewSubscription, NewToken, NewUser, NewWatch, SubmitTasks, SubscriptionChange, UserChange, WatchChange, WikiPageChange,
 };
 use malla_queue::{Act, Once};
 use serde::de::DeserializeOwned;
@@ -59,6 +59,7 @@ macro_rules! json_input {
 }
 
 json_input!(SubmitTasks, LaneChange, NewGroup, NewToken, DeviceChange, WikiPageChange);
+json_input!(NewComparison, NewCrawl, CrawlChange, NewWatch, WatchChange);
 json_input!(NewEndpoint, EndpointChange, NewSubscription, SubscriptionChange, NewAlert, AlertChange);
 
 macro_rules! json_input_with_password {

@@ -17,6 +17,8 @@ mod alerts;
 mod analyze;
 mod bike_rides;
 mod cluster;
+mod compare;
+mod crawls;
 mod error;
 mod events;
 mod fetch;
@@ -26,6 +28,7 @@ mod notify;
 mod tail;
 mod tasks;
 mod transport;
+mod watches;
 mod wiki;
 
 pub use analyze::Encoding;

@@ -97,7 +97,11 @@ impl PageUrl {
 
 impl UrlKey {
     pub(crate) fn of(text: &str) -> Self {
-        let hash = blake3::hash(text.as_bytes());
+        Self::of_bytes(text.as_bytes())
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        let hash = blake3::hash(bytes);
         Self(hash.as_bytes()[..16].try_into().expect("16 of 32 bytes"))
     }
 }

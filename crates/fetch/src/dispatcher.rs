@@ -8,6 +8,7 @@ mod fleet;
 mod hand;
 mod judge;
 mod known;
+mod pins;
 mod rests;
 
 use std::collections::HashMap;
@@ -28,6 +29,7 @@ use hand::{Hand, Held};
 pub use judge::Rules;
 use judge::{Case, refused_by_robots};
 use known::KnownRules;
+use pins::Pins;
 use rests::Rests;
 
 /// Sites that are looked at for one block, for each page it may have.
@@ -100,6 +102,7 @@ pub struct Dispatcher {
     waiting: Semaphore,
     hand: Hand,
     known: KnownRules,
+    pins: Pins,
     rests: Rests,
     fleet: Fleet,
 }
@@ -120,7 +123,8 @@ impl Dispatcher {
     ) -> Arc<Self> {
         let waiting = Semaphore::new(options.waiting_max);
         let (hand, known, rests, fleet) = (Hand::default(), KnownRules::default(), Rests::default(), Fleet::default());
-        Arc::new(Self { fetch, queue, clock, options, waiting, hand, known, rests, fleet })
+        let pins = Pins::new(fetch.pinned());
+        Arc::new(Self { fetch, queue, clock, options, waiting, hand, known, pins, rests, fleet })
     }
 
     /// Work for this device; waits for it a while. An empty block means that there was none.
@@ -180,12 +184,14 @@ impl Dispatcher {
 
     /// What can be had now, and if that is nothing, when to look again.
     async fn take(&self, device: &Device, pages: usize) -> malla_queue::Result<(Block, Option<UnixMs>)> {
+        let here = self.pins.take(&*self.fetch, device, self.lanes(), self.clock.now()).await?;
         let line = self.fetch.ready((pages * SITES_A_PAGE).clamp(64, BLOCK_MAX)).await?;
         let now = self.clock.now();
         let (ready, later): (Vec<Ready>, Vec<Ready>) = line.into_iter().partition(|ready| ready.since <= now);
         let next_at = later.first().map(|ready| ready.since);
         let anything = !ready.is_empty();
-        let ready = self.choose(device, ready, pages, now);
+        let pinned: Vec<Ready> = ready.iter().filter(|ready| here.contains(&ready.site)).cloned().collect();
+        let ready = pins::first(self.choose(device, ready, pages, now), &pinned);
         let again = (anything && ready.is_empty()).then(|| now.plus(LOOK_AGAIN));
         let next_at = [next_at, again].into_iter().flatten().min();
         let (known, unknown): (Vec<_>, Vec<_>) =
@@ -292,6 +298,10 @@ impl Dispatcher {
             let case = self.case(&leased, &task, 0, 0, None);
             let what = if leased.kind.as_str() == ROBOTS { What::Robots } else { What::Page };
             if what == What::Page {
+                if let Some(elsewhere) = pins::not_here(&task, device, &case) {
+                    settled.push(elsewhere);
+                    continue;
+                }
                 if !wanted.contains(&leased.token) {
                     let note = "nobody waits for it any more".to_owned();
                     let why = crate::Trouble { what: crate::TroubleKind::Refused, note };

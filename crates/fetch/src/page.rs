@@ -124,6 +124,17 @@ pub struct PageTask {
     /// The site whose robots.txt this is, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robots_of: Option<String>,
+    /// Only a device of this place fetches it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pinned>,
+}
+
+/// Where a page is to be fetched from, and until when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pinned {
+    /// A country, or a device.
+    pub place: String,
+    pub deadline: UnixMs,
 }
 
 fn is_zero(hops: &u32) -> bool {
@@ -132,7 +143,7 @@ fn is_zero(hops: &u32) -> bool {
 
 impl PageTask {
     pub fn new(url: PageUrl) -> Self {
-        Self { url, hops: 0, base: None, etag: None, last_modified: None, robots_of: None }
+        Self { url, hops: 0, base: None, etag: None, last_modified: None, robots_of: None, pin: None }
     }
 
     /// The robots.txt of a site, to be fetched before its pages.
@@ -145,7 +156,10 @@ impl PageTask {
     pub fn to_task(&self, lane_settings: LaneSettings) -> NewTask {
         let (kind, priority, dedup) = match &self.robots_of {
             Some(site) => (ROBOTS, Priority::High, format!("robots {}", UrlKey::of(site))),
-            None => (PAGE, Priority::Normal, self.url.key().to_string()),
+            None => (PAGE, Priority::Normal, match &self.pin {
+                None => self.url.key().to_string(),
+                Some(pin) => format!("{} {}", self.url.key(), pin.place),
+            }),
         };
         NewTask {
             lane_settings,

@@ -130,6 +130,23 @@ pub trait Fetch: Send + Sync + 'static {
     /// step.
     async fn answer_orphans(&self, limit: usize) -> Result<u64>;
 
+    /// Changes whenever pages may wait for a device of a place.
+    fn pinned(&self) -> Arrivals {
+        tokio::sync::watch::channel(0).1
+    }
+    /// The places that pages wait for a device of.
+    async fn pinned_places(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+    /// Puts pages that wait for a device of these places into the lanes of their sites, to be taken first. Returns the sites.
+    async fn take_pins(&self, _places: Vec<String>, _lanes: LaneSettings, _limit: usize) -> Result<Vec<Site>> {
+        Ok(Vec::new())
+    }
+    /// Answers for pages of a job that still wait for a device of their place. Returns how many.
+    async fn expire_pins(&self, _job: JobId) -> Result<u64> {
+        Ok(0)
+    }
+
     async fn site(&self, site: &Site) -> Result<Option<KnownSite>>;
 
     /// A device of this owner and name that is known already stays the same. While it is at work, only who has its secret

@@ -6,9 +6,9 @@ use clap::{Args, Parser, Subcommand};
 use malla_cluster::{MemberId, Slot};
 
 use crate::commands::{
-    analyses, audit, backup, bench, bikes, cluster, completions, devices, fetch, groups, healthcheck, lanes, notify,
+    analyses, audit, backup, bench, bikes, cluster, compare, completions, crawl, crawls, devices, fetch, groups, healthcheck, lanes, notify,
 };
-use crate::commands::{print_config, restore, robots, tasks, tokens, users, wiki, worker};
+use crate::commands::{print_config, restore, robots, tasks, tokens, users, watches, wiki, worker};
 use crate::config::Flag;
 use crate::roles::Role;
 
@@ -49,6 +49,14 @@ pub(crate) enum Command {
     Cluster(cluster::Command),
     /// Fetch pages and print one line of JSON for each as it arrives
     Fetch(fetch::Command),
+    /// Follow links politely and print one line of JSON for each page as it arrives
+    Crawl(crawl::Command),
+    /// Crawls that a server works on: list, show, pause, resume, cancel, warc
+    Crawls(crawls::Command),
+    /// Pages that are watched for changes: add, list, show, pause, resume, delete, versions, text, diff
+    Watches(watches::Command),
+    /// Compare the same pages as devices of several countries see them
+    Compare(compare::Command),
     /// Lend this machine to a fleet: fetch pages for a server
     Worker(worker::Command),
     /// The devices of the fleet

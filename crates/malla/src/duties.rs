@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use malla_analyze::Analyze;
+use malla_fetch::tour::{KeepTours, Tours};
 use malla_fetch::{Fetch, Keep};
 use malla_notify::{Dispatcher, Notify, Statistics, Watch};
 use malla_queue::{Error, Kind, Queue, Result, Retention, Scope, State, StateCounts};
@@ -34,6 +35,7 @@ const INDEX_EVERY: Duration = Duration::from_secs(2);
 const INDEX_STEP: usize = 250;
 const ORPHANS_EVERY: Duration = Duration::from_secs(2);
 const ORPHANS_STEP: usize = 100;
+const TOURS_EVERY: Duration = Duration::from_secs(5);
 const STUDIES_EVERY: Duration = Duration::from_secs(2);
 const REVISIT_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(10);
@@ -80,6 +82,17 @@ pub(crate) async fn trim(fetch: Arc<dyn Fetch>, keep: Keep, stop: Stop) {
         Ok(())
     };
     repeat("keep the cache within its bounds", TRIM_EVERY, TRIM_EVERY, stop, duty).await;
+}
+
+/// Ends tours that cannot end by themselves, and forgets the old, in small steps.
+pub(crate) async fn sweep_tours(tours: Arc<dyn Tours>, keep: KeepTours, stop: Stop) {
+    let duty = || async {
+        while tours.sweep_tours(keep).await? > 0 {
+            tokio::time::sleep(PRUNE_REST).await;
+        }
+        Ok(())
+    };
+    repeat("look after crawls and watches", TOURS_EVERY, TOURS_EVERY, stop, duty).await;
 }
 
 /// Ends analyses that cannot end by themselves, and drops what belongs to those that are over, in small steps.

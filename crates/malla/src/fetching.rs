@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use malla_fetch::tour::{Guide, KeepTours, TourOptions, Tours};
 use malla_fetch::worker::{self, WorkerOptions};
 use malla_fetch::{
     About, BLOCKED, Device, DeviceState, DispatchError, Dispatcher, DispatcherOptions, Fetch, GetLimits, Getter, Keep,
@@ -36,6 +37,7 @@ const BLOCKED_LOOK: Duration = Duration::from_secs(30);
 
 pub(crate) struct Fetching {
     pub(crate) fetch: Arc<dyn Fetch>,
+    pub(crate) tours: Arc<dyn Tours>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) settings: FetchSettings,
     clock: Arc<SystemClock>,
@@ -68,7 +70,8 @@ impl Fetching {
         let dispatcher = Dispatcher::new(fetch.clone(), queue, clock.clone(), options);
         let secret = DeviceSecret::kept(&config.data, HOUSE, slot)?
             .ok_or_else(|| anyhow!("another process fetches with {}", config.data.display()))?;
-        Ok(Self { fetch, dispatcher, settings, clock: clock.clone(), guard, secret })
+        let tours = store.tours.clone();
+        Ok(Self { fetch, tours, dispatcher, settings, clock: clock.clone(), guard, secret })
     }
 
     pub(crate) fn for_api(&self) -> malla_api::Fetching {
@@ -87,6 +90,18 @@ impl Fetching {
 
     pub(crate) fn lanes(&self) -> LaneSettings {
         LaneSettings { ceiling: 1, gap_ms: self.settings.gap_ms }
+    }
+
+    /// Who works on crawls, watches and comparisons.
+    pub(crate) fn guide(&self, stop: Stop) -> Guide {
+        let options = TourOptions {
+            pending_max: self.settings.pending_max,
+            lanes: self.lanes(),
+            found_max: self.settings.crawl_found_max,
+            visits_per_day: self.settings.watch_visits_per_day,
+            ..TourOptions::default()
+        };
+        Guide { tours: self.tours.clone(), fetch: self.fetch.clone(), clock: self.clock.clone(), options, stop }
     }
 
     fn getter(&self) -> Result<Getter> {
@@ -207,6 +222,11 @@ pub(crate) fn keep(config: &Config) -> Keep {
         devices_for: config.kept_for(settings.devices_days),
         step: TRIM_STEP,
     }
+}
+
+/// How long crawls, watches and comparisons are kept after their end: as long as their results.
+pub(crate) fn keep_tours(settings: &FetchSettings) -> KeepTours {
+    KeepTours { tours_for: keep(settings).jobs_for, step: TRIM_STEP }
 }
 
 /// Who works at which place. A place is free again when the last one there has ended entirely: who leaves gives back what

@@ -8,6 +8,7 @@ use anyhow::Result;
 use malla_analyze::Analyze;
 use malla_cluster::{Election, MemberId, Pace, Steady, Term};
 use malla_fetch::Fetch;
+use malla_fetch::tour::{KeepTours, Tours};
 use malla_notify::{Statistics, Watch};
 use malla_queue::{Queue, Retention, SystemClock};
 use malla_store::Opened;
@@ -92,6 +93,7 @@ struct Led {
     statistics: Arc<dyn Statistics>,
     alerts: Watch,
     fetch: Arc<dyn Fetch>,
+    tours: Arc<dyn Tours>,
     analyze: Arc<dyn Analyze>,
     wiki: WikiRoom,
     planner: Option<malla_wiki::revisit::Planner>,
@@ -100,6 +102,7 @@ struct Led {
     retention: Retention,
     prune_every: Duration,
     fetch_keep: malla_fetch::Keep,
+    tours_keep: KeepTours,
     analyze_keep: malla_analyze::Keep,
     extractions_for: Duration,
 }
@@ -114,6 +117,7 @@ impl Led {
             statistics: store.statistics.clone(),
             alerts: Watch::new(store.alerts.clone(), store.notify.clone(), store.statistics.clone(), clock.clone()),
             fetch: store.fetch.clone(),
+            tours: store.tours.clone(),
             analyze: store.analyze.clone(),
             planner: wiki.planner(&store.queue, clock),
             listener: wiki.listener(&store.queue)?,
@@ -122,6 +126,7 @@ impl Led {
             retention: retention(config),
             prune_every: Duration::from_secs(config.retention.every_s),
             fetch_keep: fetching::keep(config),
+            tours_keep: fetching::keep_tours(&config.fetch),
             analyze_keep: analyzing::keep(config),
             extractions_for: config.kept_for(config.wiki.keep_days),
         })
@@ -138,6 +143,7 @@ impl Led {
         duties.spawn(duties::look_after_alerts(self.alerts, stop()));
         duties.spawn(duties::trim(self.fetch.clone(), self.fetch_keep, stop()));
         duties.spawn(duties::answer_orphans(self.fetch, stop()));
+        duties.spawn(duties::sweep_tours(self.tours, self.tours_keep, stop()));
         duties.spawn(duties::sweep_extractions(self.wiki.wikis.clone(), self.extractions_for, stop()));
         duties.spawn(duties::sweep_studies(self.analyze, self.analyze_keep, stop()));
         if let Some(planner) = self.planner {

@@ -43,10 +43,10 @@ use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
 use self::commands::{
-    Usage, analyses, audit, backup, bikes, cluster, completions, connect, devices, fetch, groups, healthcheck, lanes,
+    Usage, analyses, audit, backup, bikes, cluster, compare, completions, connect, crawl, crawls, devices, fetch, groups, healthcheck, lanes,
     notify,
 };
-use self::commands::{print_config, restore, robots, tasks, tokens, users, wiki, worker};
+use self::commands::{print_config, restore, robots, tasks, tokens, users, watches, wiki, worker};
 
 use self::config::{Config, Flag, Sources};
 use self::member::Part;
@@ -94,6 +94,10 @@ fn run(cli: Cli) -> Result<()> {
         Command::Bench(command) => measure(command),
         Command::Completions(command) => completions::run(&command),
         Command::Fetch(command) => threaded(fetch::run(&place, command)),
+        Command::Crawl(command) => threaded(crawl::run(&place, command)),
+        Command::Crawls(command) => ask(&place, command.reach.clone(), async |c| crawls::run(command, c).await),
+        Command::Watches(command) => ask(&place, command.reach.clone(), async |c| watches::run(command, c).await),
+        Command::Compare(command) => ask(&place, command.reach.clone(), async |c| compare::run(command, c).await),
         Command::Worker(command) => threaded(worker::run(&place, command)),
         Command::Devices(command) => ask(&place, command.reach.clone(), async |c| devices::run(command, c).await),
         Command::Robots(command) => match robots::run(command)? {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use malla_fetch::tour::TOUR_ROOM;
 use malla_notify::ALERT_ROOM;
 use malla_notify::mqtt::LISTEN_ROOM;
 use malla_queue::drill::Driller;
@@ -28,6 +29,8 @@ use crate::wikis::{self, WikiRoom};
 const IDLE_MAX: Duration = Duration::from_secs(5);
 /// MQTT endpoints that one process listens to.
 const LISTENERS_MAX: usize = 1_000;
+/// Crawls, watches and comparisons that one process has in hand at once.
+const TOURS_MAX: usize = 32;
 /// Notices of alerts that one process sends at once.
 const NOTICES_MAX: usize = 32;
 
@@ -148,6 +151,8 @@ impl Crew {
         }
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));
+            let pace = Pace { concurrency: TOURS_MAX, batch: TOURS_MAX };
+            self.work(config, Room::new(TOUR_ROOM)?, Arc::new(fetching.guide(self.stop.subscribe())), pace, queue, clock);
         }
         Ok(())
     }

@@ -41,6 +41,7 @@ pub(crate) fn router(
         alerts: notifying.alerts.clone(),
         intake: notifying.intake.clone(),
         fetch: fetching.fetch.clone(),
+        tours: fetching.tours.clone(),
         dispatcher: fetching.dispatcher.clone(),
         fetching: fetching.for_api(),
         analyze: analyzing.analyze.clone(),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use malla_fetch::watch::Change;
 use malla_fetch::{
     About, Commit, Device, DeviceId, Job, JobId, Measures, NewDevice, NewPage, OFFLINE_AFTER_MS, PackedBody, Page,
     PageId, PageUrl, Settlement, SiteState, Tally, Trouble, TroubleKind,
@@ -58,6 +59,8 @@ pub(crate) struct JobRow {
     pub(crate) cached: i64,
     pub(crate) cancelled: bool,
     pub(crate) finished_at: Option<i64>,
+    /// It tells itself what has changed.
+    pub(crate) quiet: bool,
 }
 
 impl JobRow {
@@ -134,8 +137,8 @@ pub(crate) fn orphaned(url: String, now: UnixMs) -> NewPage {
 
 /// Tells a group that a page in the cache has changed.
 pub(crate) fn changed_event(url: &PageUrl, page: &NewPage, group: Option<GroupId>) -> Event {
-    let body = serde_json::json!({ "url": url.as_str(), "status": page.status, "fetched_at": page.fetched_at.0 });
-    Event { kind: "fetch.changed".into(), group, body: body.to_string().into_bytes() }
+    let change = Change { url, status: page.status, fetched_at: page.fetched_at, watch: None, texts: None };
+    malla_fetch::watch::changed_event(&change, group)
 }
 
 /// What stands for a page that is not kept any more.

@@ -32,6 +32,7 @@ pub mod postgres;
 mod searching;
 pub mod sqlite;
 mod taken;
+mod tour_rows;
 mod verifying;
 mod wiki_ask;
 mod wiki_change;
@@ -46,6 +47,7 @@ use malla_access::Access;
 use malla_analyze::Analyze;
 use malla_cluster::{Cluster, Term};
 use malla_fetch::Fetch;
+use malla_fetch::tour::Tours;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
 use malla_wiki::Wikis;
@@ -61,6 +63,7 @@ pub struct Opened {
     pub statistics: Arc<dyn Statistics>,
     pub alerts: Arc<dyn Alerts>,
     pub fetch: Arc<dyn Fetch>,
+    pub tours: Arc<dyn Tours>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     pub cluster: Arc<dyn Cluster>,
@@ -125,7 +128,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
 
 fn opened<S>(store: Arc<S>, backend: &'static str, which: Which) -> Opened
 where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze + Wikis + Cluster,
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster,
 {
     Opened {
         queue: store.clone(),
@@ -134,6 +137,7 @@ where
         statistics: store.clone(),
         alerts: store.clone(),
         fetch: store.clone(),
+        tours: store.clone(),
         analyze: store.clone(),
         wikis: store.clone(),
         cluster: store,

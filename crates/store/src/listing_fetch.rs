@@ -1,6 +1,7 @@
 //! The SQL of lists of jobs and devices, the same on both stores.
 
 use malla_fetch::JobId;
+use malla_fetch::tour::{TourId, TourKind};
 use malla_queue::Scope;
 
 use crate::listing::{Builder, Statement};
@@ -12,8 +13,24 @@ impl Builder {
         if let Scope::Groups(groups) = scope {
             all.push(self.in_groups("j.grp", groups));
         }
+        // A tour's job is its own affair.
+        all.push("NOT EXISTS (SELECT 1 FROM tour t WHERE t.id = j.id)".to_owned());
         let select = include_str!("../sql/both/fetch/job.sql");
         self.done(format!("{select} WHERE {} ORDER BY j.id DESC LIMIT {limit}", all.join(" AND ")))
+    }
+
+    /// Newest first, by tour_kind or tour_grp.
+    pub(crate) fn tours(mut self, scope: &Scope, kind: TourKind, below: Option<TourId>, limit: usize) -> Statement {
+        let mut all = vec![
+            format!("t.kind = '{}'", kind.name()),
+            format!("t.id < {}", self.int(below.map_or(i64::MAX, |below| below.0.0))),
+            "NOT CAST(t.forgotten AS BOOLEAN)".to_owned(),
+        ];
+        if let Scope::Groups(groups) = scope {
+            all.push(self.in_groups("t.grp", groups));
+        }
+        let select = include_str!("../sql/both/tour/tour.sql");
+        self.done(format!("{select} WHERE {} ORDER BY t.id DESC LIMIT {limit}", all.join(" AND ")))
     }
 
     /// All of them: devices are as many as people lend.

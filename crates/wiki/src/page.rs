@@ -1,5 +1,6 @@
 //! A page whose history is kept. People see it as *article*.
 
+pub use malla_pulse::Pulse;
 use malla_queue::UnixMs;
 use serde::{Deserialize, Serialize};
 
@@ -16,15 +17,6 @@ pub struct PageId(pub i64);
 pub struct Mark {
     pub at: UnixMs,
     pub revid: RevId,
-}
-
-/// How often a page changes, from its newest revisions: the larger of 20 and a tenth of all.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Pulse {
-    pub edits: u64,
-    /// The oldest and the newest of them.
-    pub first: UnixMs,
-    pub last: UnixMs,
 }
 
 /// What a wiki says of a page.

@@ -114,7 +114,7 @@ fn notify() -> OpenApiRouter<App> {
 
 /// Jobs, results, sites and the fleet.
 fn fetch() -> OpenApiRouter<App> {
-    use fetch::{devices, fleet, jobs, results, scrap, sites};
+    use fetch::{compare, crawls, devices, fleet, jobs, results, scrap, sites, watches};
     OpenApiRouter::new()
         .routes(routes!(scrap::post))
         .routes(routes!(scrap::post_api))
@@ -126,6 +126,18 @@ fn fetch() -> OpenApiRouter<App> {
         .routes(routes!(sites::show))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(results::results))
+        .routes(routes!(crawls::list, crawls::start))
+        .routes(routes!(crawls::show, crawls::change, crawls::cancel))
+        .routes(routes!(crawls::results))
+        .routes(routes!(compare::start))
+        .routes(routes!(compare::list))
+        .routes(routes!(compare::show, compare::change, compare::delete))
+        .routes(routes!(compare::round))
+        .routes(routes!(watches::list, watches::create))
+        .routes(routes!(watches::show, watches::change, watches::delete))
+        .routes(routes!(watches::versions))
+        .routes(routes!(watches::version))
+        .routes(routes!(watches::diff))
         .routes(routes!(devices::list))
         .routes(routes!(devices::change))
         .routes(routes!(fleet::join))

@@ -6,6 +6,7 @@ pub(crate) mod cluster;
 pub(crate) mod fetch;
 pub(crate) mod notify;
 pub(crate) mod statistics;
+pub(crate) mod tours;
 pub(crate) mod wiki;
 
 use std::collections::HashMap;

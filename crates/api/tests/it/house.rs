@@ -145,6 +145,7 @@ impl House {
             alerts: rooms.clone(),
             intake: Arc::new(Intake::new(rooms.clone(), Arc::new(RecentEvents::default()))),
             fetch: rooms.clone(),
+            tours: rooms.clone(),
             dispatcher: Dispatcher::new(rooms.clone(), rooms.clone(), clock.clone(), DispatcherOptions::default()),
             fetching: Fetching::default(),
             analyze: rooms.clone(),

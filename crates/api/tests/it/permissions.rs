@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::cluster::medic;
 use crate::house::{House, act, encoded};
 use crate::kept::kept;
+use crate::tours::{add_tours, some_tours};
 
 /// What a request is aimed at: fresh things of one group.
 pub(crate) struct Target {
@@ -30,6 +31,11 @@ pub(crate) struct Target {
     pub(crate) notification: String,
     pub(crate) alert: String,
     pub(crate) job: String,
+    pub(crate) crawl: String,
+    /// One that is over.
+    pub(crate) crawled: String,
+    pub(crate) watch: String,
+    pub(crate) comparison: String,
     pub(crate) device: String,
     pub(crate) analysis: String,
     pub(crate) wiki: String,
@@ -100,6 +106,7 @@ pub(crate) fn probes() -> BTreeMap<&'static str, Probe> {
     add("POST /api/v1/cluster/restart", "/api/v1/cluster/restart", false, nothing);
     add_notify(&mut add);
     add_fetch(&mut add);
+    add_tours(&mut add);
     add_analyze(&mut add);
     add_wiki(&mut add);
     add("GET /livez", "/livez", false, nothing);
@@ -108,11 +115,11 @@ pub(crate) fn probes() -> BTreeMap<&'static str, Probe> {
     probes
 }
 
-fn nothing(_: &Target) -> Option<Value> {
+pub(crate) fn nothing(_: &Target) -> Option<Value> {
     None
 }
 
-type Add<'a> = &'a mut dyn FnMut(&'static str, &'static str, bool, fn(&Target) -> Option<Value>);
+pub(crate) type Add<'a> = &'a mut dyn FnMut(&'static str, &'static str, bool, fn(&Target) -> Option<Value>);
 
 fn add_notify(add: Add<'_>) {
     add("POST /in/{endpoint}", "/in/{endpoint}", false, nothing);
@@ -308,6 +315,7 @@ async fn target(house: &House, group: &str) -> Target {
     let job = house.post("/api/v1/fetch", "admin", pages).await.ok()["id"].as_str().unwrap().to_owned();
     let known = json!({ "urls": ["http://known.example/"], "group": group });
     house.post("/api/v1/fetch", "admin", known).await.ok();
+    let [crawl, crawled, watch, comparison] = some_tours(house, group).await;
     let join = json!({ "version": 1, "name": fresh });
     let device = house.post("/api/v1/fleet/join", &token, join).await.ok()["device"].to_string();
     let new = json!({ "kind": "csv-summary", "group": group });
@@ -335,6 +343,10 @@ async fn target(house: &House, group: &str) -> Target {
         notification,
         alert,
         job,
+        crawl,
+        crawled,
+        watch,
+        comparison,
         device,
         analysis,
     }
@@ -359,6 +371,10 @@ fn ana() -> Value {
 pub(crate) fn filled(path: &str, target: &Target) -> String {
     path.replace("{group}", &target.group)
         .replace("{job}", &target.job)
+        .replace("{crawl}", &target.crawl)
+        .replace("{crawled}", &target.crawled)
+        .replace("{watch}", &target.watch)
+        .replace("{comparison}", &target.comparison)
         .replace("{device}", &target.device)
         .replace("{analysis}", &target.analysis)
         .replace("{wiki}", &target.wiki)
@@ -395,16 +411,19 @@ async fn lists_hold_nothing_of_other_groups() {
         check_list(&house, token, "/api/v1/notifications", &ours.notification, &theirs.notification).await;
         check_list(&house, token, "/api/v1/alerts", &ours.alert, &theirs.alert).await;
         check_list(&house, token, "/api/v1/fetch/jobs", &ours.job, &theirs.job).await;
+        check_list(&house, token, "/api/v1/crawls", &ours.crawl, &theirs.crawl).await;
+        check_list(&house, token, "/api/v1/watches", &ours.watch, &theirs.watch).await;
+        check_list(&house, token, "/api/v1/comparisons", &ours.comparison, &theirs.comparison).await;
         check_list(&house, token, "/api/v1/analyses", &ours.analysis, &theirs.analysis).await;
         check_list(&house, token, "/api/v1/wiki/extractions", &ours.extraction, &theirs.extraction).await;
         check_list(&house, token, "/api/v1/wiki/imports", &ours.import, &theirs.import).await;
         check_list(&house, token, "/api/v1/devices", &ours.fresh, &theirs.fresh).await;
         let counts = house.get("/api/v1/tasks/counts", token).await.ok();
-        assert_eq!(counts["total"]["queued"], 3, "a drill, a notification and an extraction");
+        assert_eq!(counts["total"]["queued"], 7, "a drill, a notification, an extraction and four that go on by themselves");
     }
     let counts = house.get("/api/v1/tasks/counts", "admin").await.ok();
-    let queued = "two drills, two notifications, two extractions and the page that both groups wait for";
-    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(7), &json!("drill")), "{queued}");
+    let queued = "two drills, two notifications, two extractions, eight tours and the page that both groups wait for";
+    assert_eq!((&counts["total"]["queued"], &counts["kinds"][0]["kind"]), (&json!(15), &json!("drill")), "{queued}");
 }
 
 async fn check_list(house: &House, token: &str, path: &str, ours: &str, theirs: &str) {

@@ -161,7 +161,8 @@ impl Case<'_> {
         let took = Duration::from_millis(answer.took_ms);
         let stored = Stored::of(answer.status, &answer.headers, self.now, took, self.rules.fresh_for);
         let shelf = Shelf { fresh_until: stored.fresh_until, validators: stored.validators };
-        let keep = stored.storable && answer.status == 200 && trouble.is_none();
+        // What one place gets is nothing for the others.
+        let keep = stored.storable && answer.status == 200 && trouble.is_none() && self.task.pin.is_none();
         let page = NewPage {
             url: url.to_string(),
             status: answer.status,
@@ -196,8 +197,8 @@ impl Case<'_> {
             let note = "it is redirected to a URL that looks like an attack".to_owned();
             return Some(Err(Trouble { what: TroubleKind::Refused, note }));
         }
-        let robots_of = self.task.robots_of.clone();
-        Some(Ok(PageTask { hops: self.task.hops + 1, robots_of, ..PageTask::new(url) }))
+        let (robots_of, pin) = (self.task.robots_of.clone(), self.task.pin.clone());
+        Some(Ok(PageTask { hops: self.task.hops + 1, robots_of, pin, ..PageTask::new(url) }))
     }
 }
 

@@ -2,9 +2,11 @@
 
 pub(crate) mod analyze;
 pub(crate) mod cluster;
+pub(crate) mod crawl;
 mod direct;
 pub(crate) mod fetch;
 mod histories;
+pub(crate) mod maze;
 pub(crate) mod notify;
 pub(crate) mod origin;
 pub(crate) mod queue;

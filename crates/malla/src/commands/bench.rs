@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, cluster, fetch, notify, origin, queue, small_wiki, stream, wiki};
+use crate::bench::{analyze, cluster, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, wiki};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -85,6 +85,21 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// A crawl of a site on loopback with loops, calendars and sessions
+    #[command(
+        after_help = "Examples:\n  malla bench crawl\n  malla bench crawl --pages 10000 --json\n\nIt starts a site and a server of its own on loopback, with a store in a temporary directory here. It fails if a page is missed, or if the crawl goes where it should not."
+    )]
+    Crawl {
+        /// Pages of the site
+        #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=500_000))]
+        pages: u64,
+        /// Print JSON, one line a figure
+        #[arg(long)]
+        json: bool,
+    },
+    /// A web site to get lost in, until standard input ends
+    #[command(hide = true)]
+    Maze(maze::Plan),
     /// Many web sites on loopback, until standard input ends
     #[command(hide = true)]
     Origin(origin::Manners),
@@ -137,6 +152,10 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
             let away = Duration::from_millis(away_ms);
             cluster::run(&store, load, away, &only, &mut Report::new(json)).await
         }
+        What::Crawl { pages, json } => {
+            crawl::run(usize::try_from(pages).unwrap_or(usize::MAX), &mut Report::new(json)).await
+        }
+        What::Maze(plan) => maze::serve(plan).await,
         What::Origin(manners) => origin::serve(manners).await,
         What::SmallWiki(manners) => small_wiki::serve(manners).await,
     }

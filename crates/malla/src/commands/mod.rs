@@ -7,7 +7,10 @@ mod backup_progress;
 pub(crate) mod bench;
 pub(crate) mod bikes;
 pub(crate) mod cluster;
+pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod crawl;
+pub(crate) mod crawls;
 pub(crate) mod devices;
 pub(crate) mod fetch;
 pub(crate) mod groups;
@@ -20,6 +23,7 @@ pub(crate) mod robots;
 pub(crate) mod tasks;
 pub(crate) mod tokens;
 pub(crate) mod users;
+pub(crate) mod watches;
 pub(crate) mod wiki;
 pub(crate) mod worker;
 

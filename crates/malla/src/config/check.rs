@@ -31,6 +31,8 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("fetch.cache_entries_max", 0, 1_000_000_000),
     ("fetch.cache_mb_max", 0, 1_000_000_000),
     ("fetch.jobs_days", 0, 36_500),
+    ("fetch.crawl_found_max", 1, 1_000_000_000),
+    ("fetch.watch_visits_per_day", 1, 100_000_000),
     ("fetch.workers_min", 0, 64),
     ("fetch.devices_waiting_max", 1, 100_000),
     ("fetch.devices_days", 1, 36_500),

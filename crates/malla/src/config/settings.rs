@@ -115,6 +115,8 @@ pub(crate) struct Fetch {
     pub cache_entries_max: u64,
     pub cache_mb_max: u64,
     pub jobs_days: u64,
+    pub crawl_found_max: u64,
+    pub watch_visits_per_day: u64,
     pub strategy: String,
     pub geo_file: PathBuf,
     pub workers_min: usize,

@@ -1,10 +1,15 @@
 //! Fetching pages: what clients ask for and get, and how devices talk to their server.
 
+mod compare;
+mod crawl;
 mod fleet;
 mod frame;
 mod job;
 mod site;
+mod watch;
 
+pub use compare::{ComparedPlace, ComparedUrl, ComparisonReport, ComparisonView, NewComparison};
+pub use crawl::{CrawlChange, CrawlView, LeftAlone, NewCrawl};
 pub use fleet::{
     BlockView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, GiveBack, GivenBack, ItemView, JoinFleet,
     Joined, LeaseBlock, Measures, ResultsTaken, RunView, Tally,
@@ -12,3 +17,4 @@ pub use fleet::{
 pub use frame::{FRAME_HEAD_BYTES_MAX, Frame, FrameError, FrameReader, ResultHead};
 pub use job::{FetchPages, FetchQuery, FetchResult, Forgotten, JobState, JobView};
 pub use site::SiteView;
+pub use watch::{NewWatch, PageDiff, PageDiffQuery, PageVersion, WatchChange, WatchView};

@@ -10,10 +10,11 @@ use malla_queue::{Act, Arrivals, LaneSettings, LeaseToken, Leased, Result, Scope
 
 use super::pool::{Broken, with_retries};
 use super::{
-    Postgres, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_shelf as shelf, fetch_sites as sites,
+    Postgres, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pins as pins, fetch_shelf as shelf, fetch_sites as sites,
     fetch_trim, point, said, verb,
 };
 use crate::fetch_rows::{ANSWERS, DEVICES};
+use crate::tour_rows::PINS;
 
 /// Plans are made once, often while the tables are still empty, and must hold when there are millions of rows: so rows
 /// are found by their indexes, and what is given is matched with them by a hash.
@@ -95,6 +96,26 @@ impl Fetch for Postgres {
 
     async fn answer_orphans(&self, limit: usize) -> Result<u64> {
         let (count, rouse) = verb!(self, "fetch", |client, now| fetch_commit::answer_orphans(&mut client, limit, now));
+        self.nudger.rouse(rouse);
+        Ok(count)
+    }
+
+    fn pinned(&self) -> Arrivals {
+        self.signals.subscribe(PINS)
+    }
+
+    async fn pinned_places(&self) -> Result<Vec<String>> {
+        pins::places(&self.client().await?).await.map_err(said)
+    }
+
+    async fn take_pins(&self, places: Vec<String>, lanes: LaneSettings, limit: usize) -> Result<Vec<Site>> {
+        let (sites, rouse) = verb!(self, "fetch", |client, now| pins::take(&mut client, &places, lanes, limit, now));
+        self.nudger.rouse(rouse);
+        Ok(sites)
+    }
+
+    async fn expire_pins(&self, job: JobId) -> Result<u64> {
+        let (count, rouse) = verb!(self, "fetch", |client, now| pins::expire(&mut client, job, now));
         self.nudger.rouse(rouse);
         Ok(count)
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::{GenericClient, Object, Transaction};
-use malla_fetch::{Answered, Job, JobId, NewJob, NewPage, UrlKey};
-use malla_queue::{Act, Error, NewTask, Scope, UnixMs};
+use malla_fetch::{Answered, Job, JobId, NewJob, NewPage, PageTask, UrlKey};
+use malla_queue::{Act, Error, NewTask, Priority, Scope, TaskId, UnixMs};
 use tokio_postgres::Row;
 
 use super::act::Roused;
@@ -30,17 +30,58 @@ pub(super) async fn ask(client: &mut Object, new: &NewJob, act: &Act, now: UnixM
     there_is_room(&tx, new, &tasks).await?;
     let (id, group) = (new_ids(&tx, 1, now).await?.remove(0), new.group.map(|group| group.0));
     let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-    let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None };
-    let mut rouse = wait(&tx, &plan, &tasks, id, now).await?;
-    note_use(&tx, &plan.used, now).await?;
-    if !plan.at_once.is_empty() {
-        answer_at_once(&tx, &mut job, &plan.at_once, now).await?;
-        rouse.push(ANSWERS.to_owned());
-    }
+    let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
+    let rouse = fill(&tx, &mut job, &plan, &tasks, 0, now).await?;
     let statement = tx.prepare_cached(sql!("fetch/add_job")).await?;
     let JobRow { total, done, good, cached, finished_at, .. } = job;
     tx.execute(&statement, &[&id, &group, &total, &done, &good, &cached, &finished_at]).await?;
     Ok((settle(tx, &act, now, "fetch.ask", job.read()).await?, rouse))
+}
+
+/// Asks for more in the name of a job that stays open; the caller writes the job. The lanes, those of the task that asks
+/// among them, are locked before the job.
+pub(super) async fn hand(
+    tx: &Transaction<'_>,
+    id: i64,
+    new: &NewJob,
+    (priority, by): (Priority, TaskId),
+    now: UnixMs,
+) -> Result<(JobRow, Vec<String>), Broken> {
+    let plan = Plan::new(new, &shelved(tx, new).await?, now);
+    let task = |task: &PageTask| NewTask { priority, ..task.to_task(new.lanes) };
+    let tasks: Vec<NewTask> = plan.tasks.iter().map(task).collect();
+    let mut columns = Columns::default();
+    tasks.iter().for_each(|task| columns.push(task, None, now));
+    columns.lock_lanes(tx, now, &[by.0]).await?;
+    let lost = || Error::Internal("a tour lost its job".into());
+    let mut job = lock(tx, id).await?.ok_or_else(lost)?;
+    let before = job.total;
+    job.total += i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
+    let rouse = fill(tx, &mut job, &plan, &tasks, before, now).await?;
+    Ok((job, rouse))
+}
+
+pub(super) async fn lock(tx: &Transaction<'_>, id: i64) -> Result<Option<JobRow>, Broken> {
+    let row = tx.query_opt(&tx.prepare_cached(sql!("fetch/lock_jobs")).await?, &[&vec![id]]).await?;
+    Ok(row.as_ref().map(read_job))
+}
+
+/// Answers what is there, and waits for the rest. Returns the rooms to rouse.
+async fn fill(
+    tx: &Transaction<'_>,
+    job: &mut JobRow,
+    plan: &Plan<'_>,
+    tasks: &[NewTask],
+    before: i64,
+    now: UnixMs,
+) -> Result<Vec<String>, Broken> {
+    let mut rouse = wait(tx, plan, tasks, (job.id, before), now).await?;
+    note_use(tx, &plan.used, now).await?;
+    if !plan.at_once.is_empty() {
+        answer_at_once(tx, job, &plan.at_once, now).await?;
+        rouse.push(ANSWERS.to_owned());
+    }
+    Ok(rouse)
 }
 
 /// What lies on the shelf for the job.
@@ -78,7 +119,7 @@ async fn wait(
     tx: &Transaction<'_>,
     plan: &Plan<'_>,
     tasks: &[NewTask],
-    job: i64,
+    (job, before): (i64, i64),
     now: UnixMs,
 ) -> Result<Vec<String>, Broken> {
     if tasks.is_empty() {
@@ -88,7 +129,7 @@ async fn wait(
     tasks.iter().for_each(|task| columns.push(task, None, now));
     let (submitted, rouse) = columns.submit(tx, now, None).await?;
     let tasks: Vec<i64> = plan.waits.iter().map(|wait| submitted[wait.task].id.0).collect();
-    let seqs: Vec<i64> = plan.waits.iter().map(|wait| wait.seq).collect();
+    let seqs: Vec<i64> = plan.waits.iter().map(|wait| before + wait.seq).collect();
     let urls: Vec<&str> = plan.waits.iter().map(|wait| wait.url).collect();
     let statement = tx.prepare_cached(sql!("fetch/add_wishes")).await?;
     tx.execute(&statement, &[&job, &tasks, &seqs, &urls]).await?;

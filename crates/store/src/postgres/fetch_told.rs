@@ -23,6 +23,7 @@ pub(super) fn read_job(row: &Row) -> JobRow {
         cached: row.get(5),
         cancelled: row.get(6),
         finished_at: row.get(7),
+        quiet: row.get(8),
     }
 }
 
@@ -98,7 +99,7 @@ pub(super) async fn tell(tx: &Transaction<'_>, tells: &[Tell], now: UnixMs) -> R
         for (job, _, url) in wishes {
             let Some(job) = jobs.get_mut(&job).filter(|job| !job.cancelled) else { continue };
             let (group, groups) = (job.group.map(GroupId), told.entry(tell.task).or_default());
-            if !groups.contains(&group) {
+            if !job.quiet && !groups.contains(&group) {
                 groups.push(group);
             }
             answers.add(job, url.into(), tell.page, tell.status, tell.cached, now);

@@ -51,7 +51,7 @@ pub(super) async fn commit(client: &mut Object, settled: &Settled, now: UnixMs) 
 }
 
 /// How an ending of this lease would be taken, as it is now: nobody shall work for one that is lost.
-async fn held(tx: &Transaction<'_>, token: LeaseToken) -> Result<Taken, Broken> {
+pub(super) async fn held(tx: &Transaction<'_>, token: LeaseToken) -> Result<Taken, Broken> {
     let row = tx.query_one(&tx.prepare_cached(sql!("wiki/held")).await?, &[&token.task.0]).await?;
     let (holder, last): (Option<i64>, Option<i64>) = (row.get(0), row.get(1));
     Ok(match Some(token.nonce) {

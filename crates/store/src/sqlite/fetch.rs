@@ -9,10 +9,11 @@ use malla_queue::{Act, Arrivals, LaneSettings, LeaseToken, Leased, Result, Scope
 
 use super::writer::Durability::{Power, Process};
 use super::{
-    Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_sites as sites,
+    Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_pins as pins, fetch_sites as sites,
     fetch_trim,
 };
 use crate::fetch_rows::{ANSWERS, DEVICES};
+use crate::tour_rows::PINS;
 
 #[async_trait]
 impl Fetch for Sqlite {
@@ -82,6 +83,22 @@ impl Fetch for Sqlite {
             return Ok(0);
         }
         self.write("fetch", Process, move |tx| fetch_commit::answer_orphans(tx, &orphans)).await
+    }
+
+    fn pinned(&self) -> Arrivals {
+        self.signals.subscribe(PINS)
+    }
+
+    async fn pinned_places(&self) -> Result<Vec<String>> {
+        self.read(pins::places).await
+    }
+
+    async fn take_pins(&self, places: Vec<String>, lanes: LaneSettings, limit: usize) -> Result<Vec<Site>> {
+        self.write("fetch", Process, move |tx| pins::take(tx, &places, lanes, limit)).await
+    }
+
+    async fn expire_pins(&self, job: JobId) -> Result<u64> {
+        self.write("fetch", Process, move |tx| pins::expire(tx, job)).await
     }
 
     async fn site(&self, site: &Site) -> Result<Option<KnownSite>> {

@@ -108,7 +108,7 @@ fn tell(
     for (id, url) in wishes {
         let Some(job) = told.job(tx, id)?.filter(|job| !job.cancelled) else { continue };
         let group = job.group.map(GroupId);
-        if !groups.contains(&group) {
+        if !job.quiet && !groups.contains(&group) {
             groups.push(group);
         }
         jobs::answer(tx, job, &url, page, status, cached)?;

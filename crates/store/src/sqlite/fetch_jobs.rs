@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use malla_fetch::{Answered, Job, JobId, NewJob, NewPage, UrlKey};
-use malla_queue::{Act, Error, NewTask, Result, Scope, TaskId};
+use malla_fetch::{Answered, Job, JobId, NewJob, NewPage, PageTask, UrlKey};
+use malla_queue::{Act, Error, NewTask, Priority, Result, Scope, TaskId};
 use rusqlite::{Connection, Row};
 
 use super::fetch_pages::{add_page, keep_page};
@@ -23,22 +23,38 @@ pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
         there_is_room(tx, new, &tasks)?;
         let (id, group) = (tx.next_id(), new.group.map(|group| group.0));
         let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-        let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None };
-        for at_once in &plan.at_once {
-            answer_at_once(tx, &mut job, at_once)?;
-        }
-        for (key, page) in &plan.used {
-            tx.run(sql!("fetch/touch_shelf"), (key.0, tx.now.0))?;
-            keep_page(tx, *page)?;
-        }
-        let ids = tasks.iter().map(|task| Ok(submit_one(tx, task, None)?.id)).collect::<Result<Vec<TaskId>>>()?;
-        for Wait { seq, url, task } in &plan.waits {
-            tx.run(sql!("fetch/add_wish"), (ids[*task].0, job.id, seq, url))?;
-        }
+        let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
+        fill(tx, &mut job, &plan, &tasks, 0)?;
         let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at);
         tx.run(sql!("fetch/add_job"), row)?;
         Ok(job.read())
     })
+}
+
+/// Asks for more in the name of a job that stays open; the caller writes the job.
+pub(super) fn hand(tx: &mut Tx<'_>, job: &mut JobRow, new: &NewJob, priority: Priority) -> Result<()> {
+    let plan = Plan::new(new, &shelved(tx, new)?, tx.now);
+    let task = |task: &PageTask| NewTask { priority, ..task.to_task(new.lanes) };
+    let tasks: Vec<NewTask> = plan.tasks.iter().map(task).collect();
+    let before = job.total;
+    job.total += i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
+    fill(tx, job, &plan, &tasks, before)
+}
+
+/// Answers what is there, and waits for the rest.
+fn fill(tx: &mut Tx<'_>, job: &mut JobRow, plan: &Plan<'_>, tasks: &[NewTask], before: i64) -> Result<()> {
+    for at_once in &plan.at_once {
+        answer_at_once(tx, job, at_once)?;
+    }
+    for (key, page) in &plan.used {
+        tx.run(sql!("fetch/touch_shelf"), (key.0, tx.now.0))?;
+        keep_page(tx, *page)?;
+    }
+    let ids = tasks.iter().map(|task| Ok(submit_one(tx, task, None)?.id)).collect::<Result<Vec<TaskId>>>()?;
+    for Wait { seq, url, task } in &plan.waits {
+        tx.run(sql!("fetch/add_wish"), (ids[*task].0, job.id, before + seq, url))?;
+    }
+    Ok(())
 }
 
 /// What lies on the shelf for the job.
@@ -108,6 +124,7 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         cached: row.get(5)?,
         cancelled: row.get(6)?,
         finished_at: row.get(7)?,
+        quiet: row.get(8)?,
     })
 }
 

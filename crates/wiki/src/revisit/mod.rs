@@ -19,7 +19,8 @@ use crate::page::PageId;
 use crate::site::WikiId;
 
 pub use planner::{Planner, PlannerOptions};
-pub use rules::{Seen, original_is_due, pulse_length, urgency};
+pub use malla_pulse::{Seen, urgency};
+pub use rules::{original_is_due, pulse_length};
 pub use simulate::{Judged, simulate};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use malla_queue::{Clock, Kind, NewTask, Priority, Queue, Result, RetryDelays, Scope, UnixMs};
 use serde_json::json;
 
-use super::rules::{self, Seen};
+use super::rules;
 use super::{Rule, visit_key};
 use crate::extraction::{PROBE, VISIT};
 use crate::mediawiki::Subject;
@@ -191,7 +191,7 @@ fn room_now(now: UnixMs, visits_per_day: u64, wiki: &Wiki) -> usize {
 
 /// `None` if a page is not to be visited, or not yet.
 fn candidate(rule: Rule, page: &Page, now: UnixMs, reconcile_after: Duration) -> Option<Candidate> {
-    let seen = Seen::of(page);
+    let seen = rules::seen(page);
     let since_visit = now.0 - seen.visited_at;
     // A history that is being walked is none of ours, unless the walk was given up.
     let left_alone = page.complete_at.is_none() && page.visited_at.is_some() && since_visit < DAY_MS;
@@ -203,7 +203,7 @@ fn candidate(rule: Rule, page: &Page, now: UnixMs, reconcile_after: Duration) ->
         Rule::Original if since_visit >= DAY_MS && rules::original_is_due(now.0, seen.pulse) => since_visit as f64,
         Rule::Original => 0.0,
         Rule::Uniform => since_visit as f64,
-        Rule::Adaptive => rules::urgency(now.0, seen),
+        Rule::Adaptive => malla_pulse::urgency(now.0, seen),
     };
     let compared = page.reconciled_at.or(page.complete_at);
     let reconcile = compared.is_some_and(|at| at.until(now) >= reconcile_after);

@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, Read, Write};
 
+use malla_pulse::Seen;
 use malla_queue::{Error, Result, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use super::Rule;
-use super::rules::{self, Seen};
+use super::rules;
 use crate::page::Pulse;
 
 const HOUR: i64 = 3_600;
@@ -170,7 +171,7 @@ impl<'h> Game<'h> {
 
     fn most_urgent(&self, now: i64, room: usize, scores: &mut Vec<(f64, usize)>) -> Vec<usize> {
         scores.clear();
-        let score = |(place, player): (usize, &Player<'_>)| (rules::urgency(now * 1_000, player.seen()), place);
+        let score = |(place, player): (usize, &Player<'_>)| (malla_pulse::urgency(now * 1_000, player.seen()), place);
         scores.extend(self.players.iter().enumerate().map(score).filter(|(urgency, _)| *urgency > 0.0));
         let room = room.min(scores.len());
         if room < scores.len() {

@@ -1,6 +1,8 @@
 //! Fetching pages: what clients ask for and get, the sites, and the fleet of devices.
 
 mod answers;
+pub(crate) mod compare;
+pub(crate) mod crawls;
 mod delivery;
 pub(crate) mod devices;
 pub(crate) mod fleet;
@@ -8,6 +10,7 @@ pub(crate) mod jobs;
 pub(crate) mod results;
 pub(crate) mod scrap;
 pub(crate) mod sites;
+pub(crate) mod watches;
 
 use malla_fetch::{Job, NewJob, Wanted};
 use malla_protocol::FetchPages;

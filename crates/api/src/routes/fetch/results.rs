@@ -58,6 +58,11 @@ pub(crate) async fn results(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let id = app.fetch.job(&who.scope(), job.parse()?).await?.id;
+    stream(app, id, &query, &headers)
+}
+
+/// The answers of a job that the caller may see.
+pub(super) fn stream(app: App, id: JobId, query: &ResultsQuery, headers: &HeaderMap) -> Result<Response, Refusal> {
     let after = match query.after.as_deref().map(str::parse) {
         None => 0,
         Some(Ok(after)) => after,
@@ -67,7 +72,7 @@ pub(crate) async fn results(
         .tail_turn()
         .ok_or_else(|| Refusal::new(Code::Full, "too many streams are open: close one or try again later"))?;
     let form = match query.form.as_deref() {
-        None => form(&headers)?,
+        None => form(headers)?,
         Some("ndjson") => Form::Lines,
         Some("sse") => Form::Events,
         Some("warc") => Form::Warc,

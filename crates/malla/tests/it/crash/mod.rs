@@ -29,6 +29,7 @@ mod shelf;
 mod store_away;
 mod told;
 mod upgrade;
+mod tours;
 mod world;
 
 use std::fmt;

@@ -33,6 +33,7 @@ mod operator;
 mod outcomes;
 mod statistics;
 mod submission;
+mod tours;
 mod wiki_ask;
 mod wiki_ask_plain;
 mod wiki_ask_random;

@@ -1,0 +1,91 @@
+//! Pages that wait for a device of a certain place. They stay apart from the lanes until such a device asks for work, so that
+//! nobody else meets them.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use malla_queue::{Arrivals, LaneSettings, UnixMs};
+
+use crate::compare::{fits, place_of_device};
+use crate::{Device, Fetch, NOT_ASKED, PageTask, Ready, Settled, Site, Trouble, TroubleKind};
+
+use super::judge::Case;
+
+/// What waits is looked at when something was announced, and after this long all the same.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// Pages that one device takes at once.
+const TAKEN_MAX: usize = 64;
+/// One that another device met goes back for this long.
+const BACK_FOR: Duration = Duration::from_millis(200);
+
+pub(super) struct Pins(Mutex<Known>);
+
+struct Known {
+    looked_at: UnixMs,
+    places: HashSet<String>,
+    signal: Arrivals,
+}
+
+impl Pins {
+    pub(super) fn new(signal: Arrivals) -> Self {
+        Self(Mutex::new(Known { looked_at: UnixMs(i64::MIN), places: HashSet::new(), signal }))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is time to look.
+    fn is_due(&self, now: UnixMs) -> bool {
+        let mut known = self.lock();
+        let announced = known.signal.has_changed().unwrap_or(false);
+        known.signal.mark_unchanged();
+        announced || now < known.looked_at || known.looked_at.until(now) >= LOOK_AGAIN
+    }
+
+    /// Puts what waits for this device into the lanes of its sites. Returns the sites.
+    pub(super) async fn take(
+        &self,
+        fetch: &dyn Fetch,
+        device: &Device,
+        lanes: LaneSettings,
+        now: UnixMs,
+    ) -> malla_queue::Result<Vec<Site>> {
+        if self.is_due(now) {
+            let places = fetch.pinned_places().await?.into_iter().collect();
+            let mut known = self.lock();
+            (known.looked_at, known.places) = (now, places);
+        }
+        let own = device.about.country.clone().into_iter().chain([place_of_device(device.id)]);
+        let places: Vec<String> = {
+            let known = self.lock();
+            own.filter(|place| known.places.contains(place)).collect()
+        };
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        fetch.take_pins(places, lanes, TAKEN_MAX).await
+    }
+}
+
+/// A page that is not for this device goes back; one whose time is over is answered for.
+pub(super) fn not_here(task: &PageTask, device: &Device, case: &Case<'_>) -> Option<Settled> {
+    let pin = task.pin.as_ref()?;
+    if pin.deadline <= case.now {
+        let note = format!("no device of {} took it in time", pin.place);
+        return Some(case.refuse(NOT_ASKED, Trouble { what: TroubleKind::Refused, note }));
+    }
+    if fits(&pin.place, device) {
+        return None;
+    }
+    let mut settled = case.release("it waits for a device of another place");
+    settled.ending.run_at = Some(case.now.plus(BACK_FOR));
+    Some(settled)
+}
+
+/// Sites with pages for this very device come first, if they are ready.
+pub(super) fn first(chosen: Vec<Ready>, pinned: &[Ready]) -> Vec<Ready> {
+    let rest = chosen.into_iter().filter(|ready| !pinned.iter().any(|first| first.site == ready.site));
+    pinned.iter().cloned().chain(rest).collect()
+}

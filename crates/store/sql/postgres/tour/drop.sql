@@ -1,0 +1,1 @@
+DELETE FROM tour WHERE id = $1

@@ -1,0 +1,1 @@
+UPDATE tour SET forgotten = true WHERE id = $1

@@ -1,0 +1,2 @@
+-- all of pin, which is small
+SELECT DISTINCT place FROM pin LIMIT 1000

@@ -1,0 +1,1 @@
+UPDATE job SET quiet = true WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM pin WHERE job = ?1 AND seq = ?2

@@ -1,0 +1,1 @@
+DELETE FROM tour_site WHERE tour = ?1 AND site IN (SELECT site FROM tour_site WHERE tour = ?1 LIMIT ?2)

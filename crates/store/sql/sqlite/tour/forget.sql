@@ -1,0 +1,1 @@
+UPDATE tour SET forgotten = 1 WHERE id = ?1

@@ -1,0 +1,1 @@
+UPDATE job SET quiet = 1 WHERE id = ?1

@@ -1,0 +1,1 @@
+UPDATE tour SET task = ?2 WHERE id = ?1

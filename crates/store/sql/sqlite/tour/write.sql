@@ -1,0 +1,1 @@
+UPDATE tour SET state = ?2, spec = ?3, progress = ?4, answers = ?5, asked = ?6, sitemaps = ?7, found = ?8, waiting = ?9, trapped = ?10, left_out = ?11, versions = ?12, weight = ?13, note = ?14, finished_at = ?15 WHERE id = ?1
