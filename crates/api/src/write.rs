@@ -7,8 +7,9 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use malla_access::Principal;
 use malla_protocol::{
-    AlertChange, Code, CrawlChange, DeviceChange, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert, NewComparison, NewCrawl, NewEndpoint, NewGroup,
-    NewSubscription, NewToken, NewUser, NewWatch, SubmitTasks, SubscriptionChange, UserChange, WatchChange, WikiPageChange,
+    AlertChange, Code, CrawlChange, DeviceChange, EndpointChange, IDEMPOTENCY_HEADER, LaneChange, NewAlert,
+    NewComparison, NewCrawl, NewEndpoint, NewGroup, NewSubscription, NewToken, NewUser, NewWatch, SubmitTasks,
+    SubscriptionChange, UserChange, WatchChange, WikiPageChange,
 };
 use malla_queue::{Act, Once};
 use serde::de::DeserializeOwned;

@@ -156,10 +156,14 @@ impl PageTask {
     pub fn to_task(&self, lane_settings: LaneSettings) -> NewTask {
         let (kind, priority, dedup) = match &self.robots_of {
             Some(site) => (ROBOTS, Priority::High, format!("robots {}", UrlKey::of(site))),
-            None => (PAGE, Priority::Normal, match &self.pin {
-                None => self.url.key().to_string(),
-                Some(pin) => format!("{} {}", self.url.key(), pin.place),
-            }),
+            None => (
+                PAGE,
+                Priority::Normal,
+                match &self.pin {
+                    None => self.url.key().to_string(),
+                    Some(pin) => format!("{} {}", self.url.key(), pin.place),
+                },
+            ),
         };
         NewTask {
             lane_settings,

@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use malla_cluster::{MemberId, Slot};
 
 use crate::commands::{
-    analyses, audit, backup, bench, bikes, cluster, compare, completions, crawl, crawls, devices, fetch, groups, healthcheck, lanes, notify,
+    analyses, audit, backup, bench, bikes, cluster, compare, completions, crawl, crawls, devices, fetch, groups,
+    healthcheck, lanes, notify,
 };
 use crate::commands::{print_config, restore, robots, tasks, tokens, users, watches, wiki, worker};
 use crate::config::Flag;

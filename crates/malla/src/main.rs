@@ -43,8 +43,8 @@ use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
 use self::commands::{
-    Usage, analyses, audit, backup, bikes, cluster, compare, completions, connect, crawl, crawls, devices, fetch, groups, healthcheck, lanes,
-    notify,
+    Usage, analyses, audit, backup, bikes, cluster, compare, completions, connect, crawl, crawls, devices, fetch,
+    groups, healthcheck, lanes, notify,
 };
 use self::commands::{print_config, restore, robots, tasks, tokens, users, watches, wiki, worker};
 

@@ -152,7 +152,14 @@ impl Crew {
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));
             let pace = Pace { concurrency: TOURS_MAX, batch: TOURS_MAX };
-            self.work(config, Room::new(TOUR_ROOM)?, Arc::new(fetching.guide(self.stop.subscribe())), pace, queue, clock);
+            self.work(
+                config,
+                Room::new(TOUR_ROOM)?,
+                Arc::new(fetching.guide(self.stop.subscribe())),
+                pace,
+                queue,
+                clock,
+            );
         }
         Ok(())
     }

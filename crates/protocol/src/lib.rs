@@ -27,7 +27,11 @@ pub use cluster::{
     RollingView, TermView,
 };
 pub use fetch::{
-    BlockView, ComparedPlace, ComparedUrl, ComparisonReport, ComparisonView, CrawlChange, CrawlView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery, FetchResult, Forgotten, Frame, FrameError, FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView, JoinFleet, Joined, LeaseBlock, LeftAlone, Measures, NewComparison, NewCrawl, NewWatch, PageDiff, PageDiffQuery, PageVersion, ResultHead, ResultsTaken, RunView, SiteView, Tally, WatchChange, WatchView,
+    BlockView, ComparedPlace, ComparedUrl, ComparisonReport, ComparisonView, CrawlChange, CrawlView, DEVICE_SECRET,
+    DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery, FetchResult, Forgotten,
+    Frame, FrameError, FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView, JoinFleet, Joined, LeaseBlock,
+    LeftAlone, Measures, NewComparison, NewCrawl, NewWatch, PageDiff, PageDiffQuery, PageVersion, ResultHead,
+    ResultsTaken, RunView, SiteView, Tally, WatchChange, WatchView,
 };
 pub use lane::{LaneChange, LaneQuery, LaneView};
 pub use notify::{

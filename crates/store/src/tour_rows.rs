@@ -103,7 +103,9 @@ pub(crate) fn there_is_room(kind: TourKind, open: i64) -> Result<()> {
         return Ok(());
     }
     let noun = kind.noun();
-    Err(Error::NotAvailable(format!("{limit} of a kind may be under way at once: end a {noun} before you begin another")))
+    Err(Error::NotAvailable(format!(
+        "{limit} of a kind may be under way at once: end a {noun} before you begin another"
+    )))
 }
 
 /// Brings a tour to its end.

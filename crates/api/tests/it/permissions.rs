@@ -419,7 +419,10 @@ async fn lists_hold_nothing_of_other_groups() {
         check_list(&house, token, "/api/v1/wiki/imports", &ours.import, &theirs.import).await;
         check_list(&house, token, "/api/v1/devices", &ours.fresh, &theirs.fresh).await;
         let counts = house.get("/api/v1/tasks/counts", token).await.ok();
-        assert_eq!(counts["total"]["queued"], 7, "a drill, a notification, an extraction and four that go on by themselves");
+        assert_eq!(
+            counts["total"]["queued"], 7,
+            "a drill, a notification, an extraction and four that go on by themselves"
+        );
     }
     let counts = house.get("/api/v1/tasks/counts", "admin").await.ok();
     let queued = "two drills, two notifications, two extractions, eight tours and the page that both groups wait for";

@@ -107,7 +107,8 @@ pub(crate) async fn leave_versions(house: &House, kind: TourKind, id: &str, text
 #[tokio::test]
 async fn a_crawl_is_started_paused_and_cancelled() {
     let house = House::new().await;
-    let crawl = json!({ "seeds": ["http://known.example/a/"], "scope": "prefix", "depth": 3, "limit": 7, "group": "alpha" });
+    let crawl =
+        json!({ "seeds": ["http://known.example/a/"], "scope": "prefix", "depth": 3, "limit": 7, "group": "alpha" });
     let begun = house.post("/api/v1/crawls", "user", crawl).await;
     assert_eq!(begun.status, 202);
     let id = begun.json["id"].as_str().expect("an id").to_owned();
@@ -117,7 +118,11 @@ async fn a_crawl_is_started_paused_and_cancelled() {
     let path = format!("/api/v1/crawls/{id}");
     let paused = house.call("PATCH", &path, "user", Some(json!({ "state": "paused" }))).await.ok();
     assert_eq!(paused["state"], "paused");
-    house.call("PATCH", &path, "user", Some(json!({ "state": "gone" }))).await.refused(400, "invalid", &["paused or running"]);
+    house.call("PATCH", &path, "user", Some(json!({ "state": "gone" }))).await.refused(
+        400,
+        "invalid",
+        &["paused or running"],
+    );
     let cancelled = house.call("DELETE", &path, "user", None).await.ok();
     assert_eq!((&cancelled["state"], cancelled["finished_at"].is_string()), (&json!("cancelled"), true));
     assert_eq!(house.call("DELETE", &path, "user", None).await.ok()["state"], "cancelled");

@@ -65,7 +65,8 @@ impl CompareSpec {
 
     pub fn pages(&self) -> Result<Vec<PageUrl>> {
         let read = |text: &String| {
-            let url = PageUrl::parse(text).map_err(|why| Error::Invalid(format!("\"{text}\" cannot be compared: {why}")))?;
+            let url =
+                PageUrl::parse(text).map_err(|why| Error::Invalid(format!("\"{text}\" cannot be compared: {why}")))?;
             match crate::suspicious(&url) {
                 Some(what) => Err(Error::Invalid(format!("\"{text}\" looks like an attack ({what})"))),
                 None => Ok(url),

@@ -105,9 +105,10 @@ fn read(seen: &RefCell<Seen>, html: &[u8]) -> Result<(), lol_html::errors::Rewri
             let about = element.get_attribute("http-equiv").unwrap_or_default();
             if about.eq_ignore_ascii_case("refresh") {
                 let content = element.get_attribute("content").unwrap_or_default();
-                let leads = content.to_ascii_lowercase().find("url=").map(|at| {
-                    content[at + 4..].trim().trim_matches(['"', '\'']).to_owned()
-                });
+                let leads = content
+                    .to_ascii_lowercase()
+                    .find("url=")
+                    .map(|at| content[at + 4..].trim().trim_matches(['"', '\'']).to_owned());
                 seen.borrow_mut().add(leads);
             }
             Ok(())
@@ -123,7 +124,9 @@ fn read(seen: &RefCell<Seen>, html: &[u8]) -> Result<(), lol_html::errors::Rewri
 
 /// Whether one of the words, which spaces or commas part, is among these.
 fn has_word(text: Option<&str>, words: &[&str]) -> bool {
-    let parts = |text: &str| text.split([' ', ',', '\t', '\n']).any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)));
+    let parts = |text: &str| {
+        text.split([' ', ',', '\t', '\n']).any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
+    };
     text.is_some_and(parts)
 }
 
@@ -132,7 +135,15 @@ pub(crate) fn unescape(text: &str) -> String {
     if !text.contains('&') {
         return text.trim().to_owned();
     }
-    let pairs = [("&#38;", "&"), ("&#x26;", "&"), ("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+    let pairs = [
+        ("&#38;", "&"),
+        ("&#x26;", "&"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ];
     pairs.iter().fold(text.trim().to_owned(), |text, (from, to)| text.replace(from, to))
 }
 

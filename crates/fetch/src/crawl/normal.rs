@@ -6,15 +6,51 @@ use crate::PageUrl;
 
 /// Parameters that tell where a visitor came from.
 const TRACKING: &[&str] = &[
-    "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid", "igshid",
-    "li_fat_id", "mc_cid", "mc_eid", "mkt_tok", "vero_id", "_hsenc", "_hsmi", "oly_anon_id", "oly_enc_id", "_ga", "_gl",
-    "s_cid", "wickedid", "rb_clickid",
+    "fbclid",
+    "gclid",
+    "gclsrc",
+    "dclid",
+    "gbraid",
+    "wbraid",
+    "msclkid",
+    "yclid",
+    "twclid",
+    "ttclid",
+    "igshid",
+    "li_fat_id",
+    "mc_cid",
+    "mc_eid",
+    "mkt_tok",
+    "vero_id",
+    "_hsenc",
+    "_hsmi",
+    "oly_anon_id",
+    "oly_enc_id",
+    "_ga",
+    "_gl",
+    "s_cid",
+    "wickedid",
+    "rb_clickid",
 ];
 const TRACKING_STARTS: &[&str] = &["utm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_"];
 /// Parameters that name a visit.
 const SESSIONS: &[&str] = &[
-    "phpsessid", "jsessionid", "sid", "session", "sessionid", "session_id", "sessid", "s_id", "cfid", "cftoken",
-    "oscsid", "zenid", "xtc", "xtcsid", "aspsessionid", "asp.net_sessionid",
+    "phpsessid",
+    "jsessionid",
+    "sid",
+    "session",
+    "sessionid",
+    "session_id",
+    "sessid",
+    "s_id",
+    "cfid",
+    "cftoken",
+    "oscsid",
+    "zenid",
+    "xtc",
+    "xtcsid",
+    "aspsessionid",
+    "asp.net_sessionid",
 ];
 /// Parameters of a path that name a visit: `/a;jsessionid=1`.
 const PATH_SESSIONS: &[&str] = &["jsessionid", "phpsessid", "sid", "sessionid"];

@@ -12,10 +12,11 @@ use crate::{Answered, NO_ANSWER, NOT_ASKED, PageUrl, Site, UrlKey, unpack_page};
 
 /// Links to these are not pages.
 const FILES: &[&str] = &[
-    "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "deb", "dmg", "doc", "docx", "eot", "epub", "exe", "flac",
-    "gif", "gz", "ico", "iso", "jar", "jpeg", "jpg", "js", "m4a", "m4v", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "msi",
-    "odp", "ods", "odt", "ogg", "ogv", "otf", "pdf", "pkg", "png", "ppt", "pptx", "rar", "rpm", "rtf", "svg", "swf", "tar",
-    "tgz", "tif", "tiff", "ttf", "wav", "webm", "webp", "wmv", "woff", "woff2", "xls", "xlsx", "xz", "zip", "zst",
+    "7z", "aac", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "deb", "dmg", "doc", "docx", "eot", "epub", "exe",
+    "flac", "gif", "gz", "ico", "iso", "jar", "jpeg", "jpg", "js", "m4a", "m4v", "mkv", "mov", "mp3", "mp4", "mpeg",
+    "mpg", "msi", "odp", "ods", "odt", "ogg", "ogv", "otf", "pdf", "pkg", "png", "ppt", "pptx", "rar", "rpm", "rtf",
+    "svg", "swf", "tar", "tgz", "tif", "tiff", "ttf", "wav", "webm", "webp", "wmv", "woff", "woff2", "xls", "xlsx",
+    "xz", "zip", "zst",
 ];
 /// Sitemaps a crawl reads at most.
 const SITEMAPS_MAX: u64 = 1_000;
@@ -260,7 +261,8 @@ mod tests {
 
     #[test]
     fn sitemaps_lead_to_pages_and_to_sitemaps() {
-        let body = "<urlset><url><loc>https://a.example/p</loc></url><url><loc>https://b.example/p</loc></url></urlset>";
+        let body =
+            "<urlset><url><loc>https://a.example/p</loc></url><url><loc>https://b.example/p</loc></url></urlset>";
         let (found, progress) = read(&spec(), 0, true, &answer("https://a.example/sitemap.xml", "text/xml", body));
         assert_eq!((found, progress.sitemaps, progress.pages), (vec!["1 https://a.example/p".to_owned()], 1, 0));
     }

@@ -24,7 +24,9 @@ pub fn of_robots(robots: &[u8]) -> Vec<PageUrl> {
     let text = String::from_utf8_lossy(robots);
     let named = text.lines().filter_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.trim().eq_ignore_ascii_case("sitemap").then(|| value.split('#').next().unwrap_or_default().trim().to_owned())
+        name.trim()
+            .eq_ignore_ascii_case("sitemap")
+            .then(|| value.split('#').next().unwrap_or_default().trim().to_owned())
     });
     named.filter_map(|url| PageUrl::parse(&url).ok()).take(100).collect()
 }

@@ -4,8 +4,8 @@ use malla_queue::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Bounds, Scope, Spelling, normal};
-use crate::tour::Found;
 use crate::PageUrl;
+use crate::tour::Found;
 
 /// Pages a crawl may ask for at most, whatever it is told.
 const PAGES_MAX: u64 = 10_000_000;
@@ -79,7 +79,8 @@ impl CrawlSpec {
     /// In their one spelling.
     pub fn seed_urls(&self) -> Result<Vec<PageUrl>> {
         let read = |seed: &String| {
-            let url = PageUrl::parse(seed).map_err(|why| Error::Invalid(format!("the seed {seed} cannot be fetched: {why}")))?;
+            let url = PageUrl::parse(seed)
+                .map_err(|why| Error::Invalid(format!("the seed {seed} cannot be fetched: {why}")))?;
             if let Some(what) = crate::suspicious(&url) {
                 return Err(Error::Invalid(format!("the seed {seed} looks like an attack ({what})")));
             }
@@ -106,7 +107,8 @@ impl CrawlSpec {
             sites.sort();
             sites.dedup();
             for site in sites {
-                let url = PageUrl::parse(&format!("{site}/sitemap.xml")).map_err(|why| Error::Invalid(why.to_string()))?;
+                let url =
+                    PageUrl::parse(&format!("{site}/sitemap.xml")).map_err(|why| Error::Invalid(why.to_string()))?;
                 found.push(Found { url, depth: 0, sitemap: true, shape: None });
             }
         }

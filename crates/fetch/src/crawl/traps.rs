@@ -80,13 +80,18 @@ fn without_numbers(text: &str) -> String {
 
 fn is_calendar(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    matches!(name.as_str(), "date" | "day" | "month" | "year" | "week" | "cal" | "calendar" | "start_date" | "from_date")
+    matches!(
+        name.as_str(),
+        "date" | "day" | "month" | "year" | "week" | "cal" | "calendar" | "start_date" | "from_date"
+    )
 }
 
 /// A year and a month, as in `2026/11`, `2026-11-17`, `202611` or `11/2026`.
 fn has_date(text: &str) -> bool {
-    let numbers: Vec<&str> = text.split(|letter: char| !letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
-    let year = |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20") || part.starts_with("21"));
+    let numbers: Vec<&str> =
+        text.split(|letter: char| !letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect();
+    let year =
+        |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20") || part.starts_with("21"));
     let month = |part: &str| part.len() <= 2 && part.parse::<u8>().is_ok_and(|month| (1..=12).contains(&month));
     let pair = |pair: &[&str]| (year(pair[0]) && month(pair[1])) || (month(pair[0]) && year(pair[1]));
     let whole = |part: &&str| matches!(part.len(), 6 | 8) && year(&part[..4]) && month(&part[4..6]);

@@ -8,14 +8,16 @@
 mod verbs;
 mod work;
 
-use malla_queue::{Error, Event, GroupId, Kind, LaneKey, LaneSettings, NewTask, Result, RetryDelays, Room, TaskId, UnixMs};
+use malla_queue::{
+    Error, Event, GroupId, Kind, LaneKey, LaneSettings, NewTask, Result, RetryDelays, Room, TaskId, UnixMs,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{JobId, PageUrl, Site, UrlKey};
 
+pub use verbs::{Hand, KeepTours, Step, Stepped, TourChange, Tours};
 pub(crate) use work::Turn;
 pub use work::{Guide, TourOptions};
-pub use verbs::{Hand, KeepTours, Step, Stepped, TourChange, Tours};
 
 /// The room whose lanes are tours.
 pub const TOUR_ROOM: &str = "tour";

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use malla_queue::worker::Work;
-use malla_queue::{Arrivals, Clock, Ending, Error, Failure, LaneSettings, Leased, Outcome, Result, Scope, UnixMs, Verdict};
+use malla_queue::{
+    Arrivals, Clock, Ending, Error, Failure, LaneSettings, Leased, Outcome, Result, Scope, UnixMs, Verdict,
+};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

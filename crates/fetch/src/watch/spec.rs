@@ -142,7 +142,8 @@ mod tests {
     const HOUR: i64 = 3_600_000;
 
     fn watch(changes_h: &[i64], now_h: i64) -> (Progress, UnixMs) {
-        let mut progress = Progress { first_at: Some(UnixMs(0)), visited_at: Some(UnixMs(now_h * HOUR)), ..Progress::default() };
+        let mut progress =
+            Progress { first_at: Some(UnixMs(0)), visited_at: Some(UnixMs(now_h * HOUR)), ..Progress::default() };
         changes_h.iter().for_each(|at| progress.changed(UnixMs(at * HOUR)));
         (progress, UnixMs(now_h * HOUR))
     }

@@ -82,7 +82,8 @@ async fn visited(turn: &Turn<'_>, tour: &Tour, answer: &Answered) -> Result<Step
                     step.events.push(changed_event(&change, tour.group));
                 }
                 progress.seen = Some(seen);
-                let facts = serde_json::json!({ "status": page.status, "url": page.url, "bytes": text.len() }).to_string();
+                let facts =
+                    serde_json::json!({ "status": page.status, "url": page.url, "bytes": text.len() }).to_string();
                 step.versions.push(NewVersion { at: page.fetched_at, facts, text });
                 step.versions_kept = spec.versions;
                 step.versions_bytes_max = spec.bytes;

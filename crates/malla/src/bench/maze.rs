@@ -134,7 +134,8 @@ async fn answer(mut stream: TcpStream, plan: &Plan, log: &Mutex<Log>) -> Result<
         };
         let (status, kind, more, body) = page(plan, &host, &target, count, log);
         let length = body.len();
-        let answer = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n{more}content-length: {length}\r\n\r\n{body}");
+        let answer =
+            format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n{more}content-length: {length}\r\n\r\n{body}");
         stream.write_all(answer.as_bytes()).await?;
     }
 }
@@ -155,7 +156,8 @@ fn page(plan: &Plan, host: &str, target: &str, count: u64, log: &Mutex<Log>) -> 
             ("200 OK", "text/plain", String::new(), text)
         }
         ["map.xml"] => {
-            let text = format!("<urlset><url><loc>{host}/aa/1</loc></url><url><loc>{host}/only/mapped</loc></url></urlset>");
+            let text =
+                format!("<urlset><url><loc>{host}/aa/1</loc></url><url><loc>{host}/only/mapped</loc></url></urlset>");
             ("200 OK", "application/xml", String::new(), text)
         }
         ["only", "mapped"] => html("<p>nothing leads here but a map</p>".into()),
@@ -163,16 +165,16 @@ fn page(plan: &Plan, host: &str, target: &str, count: u64, log: &Mutex<Log>) -> 
             log.seen.private += 1;
             html("<p>this is not for you</p>".into())
         }
-        ["moved", number] => {
-            ("302 Found", "text/plain", format!("location: /aa/{number}\r\n"), String::new())
-        }
+        ["moved", number] => ("302 Found", "text/plain", format!("location: /aa/{number}\r\n"), String::new()),
         ["loop", ..] => html(format!("<a href='x/'>deeper</a> <a href='/loop/'>around</a> <a href='{path}'>here</a>")),
         ["calendar", year, month] => {
             log.seen.calendar += 1;
             html(calendar(year.parse().unwrap_or(2026), month.parse().unwrap_or(1)))
         }
         [section, number] => match (number_of(section), number.parse::<usize>()) {
-            (Some(section_number), Ok(number)) if number >= 1 && number <= SECTION.min(plan.pages - section_number * SECTION) => {
+            (Some(section_number), Ok(number))
+                if number >= 1 && number <= SECTION.min(plan.pages - section_number * SECTION) =>
+            {
                 *log.asked.entry(path.to_owned()).or_default() += 1;
                 html(leaf(plan, section, section_number, number, count))
             }
@@ -203,7 +205,9 @@ fn front(plan: &Plan, count: u64) -> String {
     for section in 0..plan.pages.div_ceil(SECTION) {
         let _ = write!(text, "<a href='/{0}/1?sid={count}'>{0}</a> <a href=\"/{0}/1\">{0}</a>", name_of(section));
     }
-    text.push_str("<a href='/calendar/2026/11'>calendar</a> <a href='/loop/'>loop</a> <a href='/private/a'>private</a>");
+    text.push_str(
+        "<a href='/calendar/2026/11'>calendar</a> <a href='/loop/'>loop</a> <a href='/private/a'>private</a>",
+    );
     text.push_str("<a href='/moved/2'>moved</a> <a href='/gone'>gone</a> <a href='/film.mp4'>film</a> <a href='http://127.0.0.9/'>away</a>");
     text
 }

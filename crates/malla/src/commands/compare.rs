@@ -42,7 +42,8 @@ pub(crate) async fn run(command: Command, client: &Client) -> anyhow::Result<()>
     let output = Output::new(reach.json);
     let countries = (!countries.is_empty()).then_some(countries);
     let repeated = every_s.is_some();
-    let mut comparison = client.compare(&NewComparison { urls, countries, devices, every_s, wait_s, wait: None, group }).await?;
+    let mut comparison =
+        client.compare(&NewComparison { urls, countries, devices, every_s, wait_s, wait: None, group }).await?;
     if repeated && !reach.json {
         talk(&format!("comparison {}", comparison.id));
     }

@@ -125,7 +125,8 @@ async fn crawl(client: &Client, command: &Command) -> Result<()> {
     }
     if !command.reach.json {
         let CrawlView { pages, good, found, bytes, state, .. } = &over;
-        let limit = over.limited_by.as_ref().map_or_else(String::new, |limit| format!(", ended by its limit of {limit}"));
+        let limit =
+            over.limited_by.as_ref().map_or_else(String::new, |limit| format!(", ended by its limit of {limit}"));
         talk(&format!("{state}: {good} of {pages} pages came well, {found} URLs were found, {bytes} bytes{limit}"));
     }
     if over.state == "done" { Ok(()) } else { anyhow::bail!("the crawl {} ended {}", over.id, over.state) }

@@ -49,7 +49,9 @@ enum Verb {
     #[command(after_help = "Example:\n  malla watches text 06a2vb2dr0000 3")]
     Text { id: String, version: u64 },
     /// What differs between two versions; the last two if not said
-    #[command(after_help = "Examples:\n  malla watches diff 06a2vb2dr0000\n  malla watches diff 06a2vb2dr0000 --from 1 --to 3")]
+    #[command(
+        after_help = "Examples:\n  malla watches diff 06a2vb2dr0000\n  malla watches diff 06a2vb2dr0000 --from 1 --to 3"
+    )]
     Diff {
         id: String,
         #[arg(long, value_name = "N")]
@@ -121,7 +123,13 @@ pub(crate) async fn run(command: Command, client: &Client) -> anyhow::Result<()>
         Verb::Diff { id, from, to } => {
             let diff = client.diff(&id, &PageDiffQuery { from, to }).await?;
             return Ok(output.one(&diff, |diff| {
-                format!("from version {} to {} ({:.0} % alike)\n{}", diff.from, diff.to, diff.similarity * 100.0, diff.diff)
+                format!(
+                    "from version {} to {} ({:.0} % alike)\n{}",
+                    diff.from,
+                    diff.to,
+                    diff.similarity * 100.0,
+                    diff.diff
+                )
             })?);
         }
         Verb::Delete { id } => {

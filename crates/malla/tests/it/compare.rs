@@ -19,7 +19,18 @@ impl Device {
         let token = std::fs::read_to_string(place.data().join("admin.token")).expect("a token");
         let mut command = malla();
         command
-            .args(["worker", "--server", server, "--token", token.trim(), "--name", name, "--country", country, "--data"])
+            .args([
+                "worker",
+                "--server",
+                server,
+                "--token",
+                token.trim(),
+                "--name",
+                name,
+                "--country",
+                country,
+                "--data",
+            ])
             .arg(place.root().join(name))
             .env("MALLA_ALLOW_PRIVATE", "true")
             .stderr(Stdio::null());
@@ -38,8 +49,9 @@ impl Drop for Device {
 fn pages_are_compared_from_the_countries_that_were_asked_for() {
     let (place, maze) = (Place::new(), Maze::start(10));
     let server = place.start_with(&[], &VARIABLES);
-    let _devices: Vec<Device> =
-        [("one", "AR"), ("two", "DE"), ("three", "DE")].map(|(name, country)| Device::start(&place, &server.url, name, country)).into();
+    let _devices: Vec<Device> = [("one", "AR"), ("two", "DE"), ("three", "DE")]
+        .map(|(name, country)| Device::start(&place, &server.url, name, country))
+        .into();
     let there = poll_until(Instant::now() + DEADLINE, || (server.json(&["devices", "list"]).len() == 3).then_some(()));
     there.expect("devices join");
     let (page, front) = (maze.url("/aa/1"), maze.url("/aa/2"));
@@ -61,7 +73,8 @@ fn pages_are_compared_from_the_countries_that_were_asked_for() {
     refused(&mut place.command(&["compare", &page]), &["--countries", "AR"], 1, &["2 to 20 places"]);
     refused(&mut place.command(&["compare", &page]), &["--countries", "AR,germany"], 1, &["is not a country"]);
     let body = serde_json::json!({ "urls": [page], "countries": ["AR", "DE"], "every_s": 60 }).to_string();
-    let repeated: Value = serde_json::from_str(&send(&place, &server, "POST", "/api/v1/fetch/compare", &body)).expect("JSON");
+    let repeated: Value =
+        serde_json::from_str(&send(&place, &server, "POST", "/api/v1/fetch/compare", &body)).expect("JSON");
     assert_eq!((&repeated["state"], &repeated["rounds"]), (&"running".into(), &1.into()), "{repeated}");
     assert!(repeated["next_at"].is_string());
 }

@@ -53,14 +53,20 @@ fn a_maze_is_crawled_whole_and_no_further() {
     assert!(paths.keys().all(|path| !path.contains("sid=") && !path.contains("SESSID") && !path.contains("utm_")));
     assert!(paths.keys().all(|path| !path.contains("/x/x/x") && !path.contains("/trap/") && !path.contains("film")));
     let refused: Vec<&Value> = results.iter().filter(|result| result["status"] == 0).collect();
-    assert!(!refused.is_empty() && refused.iter().all(|result| result["url"].as_str().is_some_and(|url| url.contains("/private/"))));
+    assert!(
+        !refused.is_empty()
+            && refused.iter().all(|result| result["url"].as_str().is_some_and(|url| url.contains("/private/")))
+    );
     let crawl = server.json(&["crawls", "list"]).remove(0);
     assert_eq!((&crawl["state"], &crawl["waiting"], &crawl["under_way"]), (&"done".into(), &0.into(), &0.into()));
     assert!(crawl["left_alone"]["trapped"].as_u64() > Some(0) && crawl["left_alone"]["nofollow"].as_u64() > Some(0));
     assert!(text(&output.stderr).contains("pages came well"), "{}", text(&output.stderr));
     assert_eq!(server.json(&["crawls", "list"]).len(), 1);
     let seen = maze.seen();
-    assert_eq!((&seen["pages"], &seen["again"], &seen["lost"], &seen["private"]), (&150.into(), &0.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&seen["pages"], &seen["again"], &seen["lost"], &seen["private"]),
+        (&150.into(), &0.into(), &0.into(), &0.into())
+    );
     read_by_others(&place, "maze.warc.gz", results.iter().filter(|result| result["status"] != 0).count());
 }
 
@@ -95,7 +101,9 @@ fn a_crawl_keeps_to_its_limits() {
     assert!(deep.contains_key("/aa/1") && !deep.contains_key("/aa/2"), "{deep:?}");
     let only = lines(server.ok(&["crawl", &seed, "--depth", "0"]).as_bytes());
     assert_eq!(only.len(), 1);
-    let inside = lines(server.ok(&["crawl", &maze.url("/aa/300"), "--scope", "prefix", "--depth", "30", "--no-sitemaps"]).as_bytes());
+    let inside = lines(
+        server.ok(&["crawl", &maze.url("/aa/300"), "--scope", "prefix", "--depth", "30", "--no-sitemaps"]).as_bytes(),
+    );
     assert!(paths(&inside).keys().all(|path| path.starts_with("/aa/")), "{:?}", paths(&inside));
     server.ok(&["crawl", &seed, "--bytes", "60000", "--no-sitemaps", "--no-cache"]);
     let crawl = server.json(&["crawls", "list"]).remove(0);
@@ -148,7 +156,16 @@ fn a_cancelled_crawl_ends_and_tells_subscribers() {
     let (place, maze) = (Place::new(), Maze::start(5_000));
     let server = place.start_with(&[], &VARIABLES);
     let receiver = crate::receiver::Receiver::start();
-    server.ok(&["notify", "subscriptions", "create", "told", "system", &receiver.url(), "--filter", r#"[{"header":"ce-type","equals":"crawl.finished"}]"#]);
+    server.ok(&[
+        "notify",
+        "subscriptions",
+        "create",
+        "told",
+        "system",
+        &receiver.url(),
+        "--filter",
+        r#"[{"header":"ce-type","equals":"crawl.finished"}]"#,
+    ]);
     let crawl = begin(&place, &server, &maze.url("/"));
     pages_beyond(&server, &crawl, 10);
     server.ok(&["crawls", "cancel", &crawl]);
@@ -190,7 +207,11 @@ pub(crate) fn send(place: &Place, server: &Server, method: &str, path: &str, bod
         let client = reqwest::Client::builder().timeout(LONG).build().expect("a client");
         let method = method.parse().expect("a method");
         let request = client.request(method, format!("{}{path}", server.url)).bearer_auth(token.trim());
-        let request = if body.is_empty() { request } else { request.header("content-type", "application/json").body(body.to_owned()) };
+        let request = if body.is_empty() {
+            request
+        } else {
+            request.header("content-type", "application/json").body(body.to_owned())
+        };
         request.send().await.expect("an answer").text().await.expect("all of it")
     })
 }

@@ -35,7 +35,9 @@ impl Page {
                         let body = if robots { String::new() } else { said.lock().expect("no panic").clone() };
                         let status = if robots { "404 Not Found" } else { "200 OK" };
                         let length = body.len();
-                        let answer = format!("HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\r\n{body}");
+                        let answer = format!(
+                            "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\r\n{body}"
+                        );
                         if stream.write_all(answer.as_bytes()).is_err() {
                             break;
                         }
@@ -91,7 +93,12 @@ fn a_subscriber_learns_what_changed_on_a_page() {
     assert!(server.ok(&["watches", "diff", &watch]).contains("+three"));
     assert!(server.ok(&["watches", "text", &watch, "1"]).contains("two"));
     refused(&mut place.command(&["watches", "text"]), &[watch.as_str(), "9"], 1, &["version 9", "is not kept"]);
-    refused(&mut place.command(&["watches", "add"]), &["http://a.example/", "--selector", "a["], 1, &["not a selector"]);
+    refused(
+        &mut place.command(&["watches", "add"]),
+        &["http://a.example/", "--selector", "a["],
+        1,
+        &["not a selector"],
+    );
     server.ok(&["watches", "delete", &watch]);
     refused(&mut place.command(&["watches", "show"]), &[watch.as_str()], 1, &["does not exist"]);
 }

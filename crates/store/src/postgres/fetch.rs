@@ -10,8 +10,8 @@ use malla_queue::{Act, Arrivals, LaneSettings, LeaseToken, Leased, Result, Scope
 
 use super::pool::{Broken, with_retries};
 use super::{
-    Postgres, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pins as pins, fetch_shelf as shelf, fetch_sites as sites,
-    fetch_trim, point, said, verb,
+    Postgres, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pins as pins, fetch_shelf as shelf,
+    fetch_sites as sites, fetch_trim, point, said, verb,
 };
 use crate::fetch_rows::{ANSWERS, DEVICES};
 use crate::tour_rows::PINS;

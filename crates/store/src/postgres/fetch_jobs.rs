@@ -30,7 +30,8 @@ pub(super) async fn ask(client: &mut Object, new: &NewJob, act: &Act, now: UnixM
     there_is_room(&tx, new, &tasks).await?;
     let (id, group) = (new_ids(&tx, 1, now).await?.remove(0), new.group.map(|group| group.0));
     let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-    let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
+    let mut job =
+        JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
     let rouse = fill(&tx, &mut job, &plan, &tasks, 0, now).await?;
     let statement = tx.prepare_cached(sql!("fetch/add_job")).await?;
     let JobRow { total, done, good, cached, finished_at, .. } = job;

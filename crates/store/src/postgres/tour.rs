@@ -131,8 +131,7 @@ async fn begin(client: &mut Object, new: &NewTour, act: &Act, now: UnixMs) -> Re
         tx.execute(&tx.prepare_cached(sql!("tour/quiet_job")).await?, &[&id]).await?;
     }
     let statement = tx.prepare_cached(sql!("tour/add")).await?;
-    let row: [&(dyn ToSql + Sync); 7] =
-        [&id, &group, &new.kind.name(), &new.spec, &new.progress, &new.weight, &task.0];
+    let row: [&(dyn ToSql + Sync); 7] = [&id, &group, &new.kind.name(), &new.spec, &new.progress, &new.weight, &task.0];
     tx.execute(&statement, &row).await?;
     admit(&tx, &mut tour, &new.found, u64::MAX).await?;
     write(&tx, &tour).await?;
@@ -248,18 +247,14 @@ async fn give_up(tx: &Transaction<'_>, tour: &Tour, now: UnixMs) -> Result<(), B
     add_events(tx, tour.id.0, tour.finished_event().as_slice(), now).await
 }
 
-pub(super) async fn add_events(
-    tx: &Transaction<'_>,
-    by: TaskId,
-    events: &[Event],
-    now: UnixMs,
-) -> Result<(), Broken> {
+pub(super) async fn add_events(tx: &Transaction<'_>, by: TaskId, events: &[Event], now: UnixMs) -> Result<(), Broken> {
     if events.is_empty() {
         return Ok(());
     }
     let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
     let groups: Vec<Option<i64>> = events.iter().map(|event| event.group.map(|group| group.0)).collect();
-    let (tasks, bodies) = (vec![by.0; events.len()], events.iter().map(|event| event.body.as_slice()).collect::<Vec<_>>());
+    let (tasks, bodies) =
+        (vec![by.0; events.len()], events.iter().map(|event| event.body.as_slice()).collect::<Vec<_>>());
     let statement = tx.prepare_cached(sql!("fetch/add_events")).await?;
     tx.execute(&statement, &[&now.0, &kinds, &groups, &tasks, &bodies]).await?;
     Ok(())
@@ -282,12 +277,9 @@ async fn sweep(client: &mut Object, keep: &KeepTours, now: UnixMs) -> Result<Rou
     let mut left = most;
     for row in tx.query(&tx.prepare_cached(sql!("tour/old")).await?, &[&before, &most]).await? {
         let id: i64 = row.get(0);
-        for part in [
-            sql!("tour/drop_urls"),
-            sql!("tour/drop_sites"),
-            sql!("tour/drop_shapes"),
-            sql!("tour/drop_all_versions"),
-        ] {
+        for part in
+            [sql!("tour/drop_urls"), sql!("tour/drop_sites"), sql!("tour/drop_shapes"), sql!("tour/drop_all_versions")]
+        {
             let dropped = tx.execute(&tx.prepare_cached(part).await?, &[&id, &left]).await?;
             gone += dropped;
             left = (left - int(dropped)).max(0);

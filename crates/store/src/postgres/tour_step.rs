@@ -115,8 +115,7 @@ pub(super) async fn admit(
     let shapes: HashSet<UrlKey> = found.iter().filter_map(|found| found.shape).map(|(shape, _)| shape).collect();
     let shapes: Vec<&[u8]> = shapes.iter().map(|shape| &shape.0[..]).collect();
     let rows = tx.query(&tx.prepare_cached(sql!("tour/shapes")).await?, &[&id, &shapes]).await?;
-    let shapes: HashMap<UrlKey, i64> =
-        rows.iter().filter_map(|row| Some((key_of(row.get(0))?, row.get(1)))).collect();
+    let shapes: HashMap<UrlKey, i64> = rows.iter().filter_map(|row| Some((key_of(row.get(0))?, row.get(1)))).collect();
     let admitted = rows::admit(tour, found, found_max, &known, &shapes);
     if admitted.urls.is_empty() {
         return Ok(());
@@ -125,7 +124,8 @@ pub(super) async fn admit(
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key.0[..]).collect();
     let sites: Vec<String> = admitted.urls.iter().map(|(found, _)| found.site().to_string()).collect();
     let urls: Vec<&str> = admitted.urls.iter().map(|(found, _)| found.url.as_str()).collect();
-    let depths: Vec<i32> = admitted.urls.iter().map(|(found, _)| i32::try_from(found.depth).unwrap_or(i32::MAX)).collect();
+    let depths: Vec<i32> =
+        admitted.urls.iter().map(|(found, _)| i32::try_from(found.depth).unwrap_or(i32::MAX)).collect();
     let sitemaps: Vec<bool> = admitted.urls.iter().map(|(found, _)| found.sitemap).collect();
     let ns: Vec<i64> = admitted.urls.iter().map(|(_, n)| *n).collect();
     let statement = tx.prepare_cached(sql!("tour/add_urls")).await?;
@@ -139,12 +139,7 @@ pub(super) async fn admit(
 }
 
 /// Takes what is next out of what was found, from many sites in turn. Returns it with the number of sitemaps among it.
-async fn next(
-    tx: &Transaction<'_>,
-    tour: &Tour,
-    hand: &Hand,
-    pending_max: u64,
-) -> Result<(Vec<Wanted>, u64), Broken> {
+async fn next(tx: &Transaction<'_>, tour: &Tour, hand: &Hand, pending_max: u64) -> Result<(Vec<Wanted>, u64), Broken> {
     let none: Vec<&str> = Vec::new();
     let waiting = tx.query_one(&tx.prepare_cached(sql!("fetch/waiting")).await?, &[&none]).await?.get(0);
     let mut room = Room::new(tour, hand, waiting, pending_max);

@@ -9,8 +9,8 @@ use malla_queue::{Act, Arrivals, LaneSettings, LeaseToken, Leased, Result, Scope
 
 use super::writer::Durability::{Power, Process};
 use super::{
-    Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_pins as pins, fetch_sites as sites,
-    fetch_trim,
+    Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_pins as pins,
+    fetch_sites as sites, fetch_trim,
 };
 use crate::fetch_rows::{ANSWERS, DEVICES};
 use crate::tour_rows::PINS;

@@ -23,7 +23,8 @@ pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
         there_is_room(tx, new, &tasks)?;
         let (id, group) = (tx.next_id(), new.group.map(|group| group.0));
         let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-        let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
+        let mut job =
+            JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
         fill(tx, &mut job, &plan, &tasks, 0)?;
         let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at);
         tx.run(sql!("fetch/add_job"), row)?;

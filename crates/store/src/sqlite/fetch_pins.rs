@@ -39,9 +39,8 @@ pub(super) fn take(tx: &mut Tx<'_>, places: &[String], lanes: LaneSettings, limi
 
 /// Answers for what still waits.
 pub(super) fn expire(tx: &mut Tx<'_>, id: JobId) -> Result<u64> {
-    let rows: Vec<(i64, String, String, String)> = tx.many(sql!("tour/pins_of_job"), (id.0.0,), |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-    })?;
+    let rows: Vec<(i64, String, String, String)> =
+        tx.many(sql!("tour/pins_of_job"), (id.0.0,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let Some(mut job) = jobs::find(tx.conn, id.0.0)?.filter(|_| !rows.is_empty()) else { return Ok(0) };
     for (seq, place, label, url) in &rows {
         tx.run(sql!("tour/drop_pin"), (id.0.0, seq))?;

@@ -223,12 +223,9 @@ fn sweep(tx: &mut Tx<'_>, keep: &KeepTours) -> Result<u64> {
     let mut left = keep.step;
     let old: Vec<i64> = tx.many(sql!("tour/old"), (before, keep.step), |row| row.get(0))?;
     for id in old {
-        for part in [
-            sql!("tour/drop_urls"),
-            sql!("tour/drop_sites"),
-            sql!("tour/drop_shapes"),
-            sql!("tour/drop_all_versions"),
-        ] {
+        for part in
+            [sql!("tour/drop_urls"), sql!("tour/drop_sites"), sql!("tour/drop_shapes"), sql!("tour/drop_all_versions")]
+        {
             let dropped = tx.run(part, (id, left))?;
             gone += dropped as u64;
             left -= dropped.min(left);

@@ -125,13 +125,12 @@ fn next(tx: &mut Tx<'_>, tour: &Tour, hand: &Hand, pending_max: u64) -> Result<(
         return Ok((next, sitemaps));
     }
     let id = tour.id.0.0;
-    let sites: Vec<(String, i64)> = tx
-        .many(sql!("tour/sites"), (id, int(hand.per_site_max), SITES_A_STEP), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let sites: Vec<(String, i64)> =
+        tx.many(sql!("tour/sites"), (id, int(hand.per_site_max), SITES_A_STEP), |row| Ok((row.get(0)?, row.get(1)?)))?;
     for (site, under_way) in sites {
         let most = (hand.per_site_max.saturating_sub(rows::count(under_way))).min(room.urls);
-        let urls: Vec<([u8; 16], String, bool)> = tx.many(sql!("tour/next_urls"), (id, &site, int(most)), |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-        })?;
+        let urls: Vec<([u8; 16], String, bool)> =
+            tx.many(sql!("tour/next_urls"), (id, &site, int(most)), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         let mut taken = 0;
         for (key, url, sitemap) in urls {
             if !sitemap && room.pages == 0 {
@@ -156,7 +155,9 @@ fn ask(tx: &mut Tx<'_>, tour: &mut Tour, wanted: Vec<Wanted>, step: &Step, prior
     if wanted.is_empty() {
         return Ok(());
     }
-    let Some(mut job) = jobs::find(tx.conn, tour.id.0.0)? else { return Err(Error::Internal("a tour lost its job".into())) };
+    let Some(mut job) = jobs::find(tx.conn, tour.id.0.0)? else {
+        return Err(Error::Internal("a tour lost its job".into()));
+    };
     tour.asked += wanted.len() as u64;
     let new = asking(tour, wanted, step.lanes);
     jobs::hand(tx, &mut job, &new, priority)?;

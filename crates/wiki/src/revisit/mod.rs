@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::page::PageId;
 use crate::site::WikiId;
 
-pub use planner::{Planner, PlannerOptions};
 pub use malla_pulse::{Seen, urgency};
+pub use planner::{Planner, PlannerOptions};
 pub use rules::{original_is_due, pulse_length};
 pub use simulate::{Judged, simulate};
 

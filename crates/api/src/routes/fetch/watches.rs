@@ -7,9 +7,7 @@ use axum::http::{HeaderName, StatusCode};
 use malla_fetch::text::{similarity, unified};
 use malla_fetch::tour::{Tour, TourChange, TourId, TourKind, Version};
 use malla_fetch::watch::{WatchSpec, new_watch};
-use malla_protocol::{
-    Code, NewWatch, Page, PageDiff, PageDiffQuery, PageQuery, PageVersion, WatchChange, WatchView,
-};
+use malla_protocol::{Code, NewWatch, Page, PageDiff, PageDiffQuery, PageQuery, PageVersion, WatchChange, WatchView};
 
 use super::crawls::state;
 use crate::App;
@@ -110,10 +108,8 @@ pub(crate) async fn change(
     };
     spec.check()?;
     let text = serde_json::to_string(&spec).expect("plain data is JSON");
-    let change = TourChange {
-        state: wanted.state.as_deref().map(state).transpose()?,
-        spec: (spec != before).then_some(text),
-    };
+    let change =
+        TourChange { state: wanted.state.as_deref().map(state).transpose()?, spec: (spec != before).then_some(text) };
     let act = write.act(&who, "watch.change", &id);
     shown(&app, &app.tours.change(&who.scope(), TourKind::Watch, watch.id, change, act).await?).await
 }

@@ -28,8 +28,8 @@ mod replicated;
 mod shelf;
 mod store_away;
 mod told;
-mod upgrade;
 mod tours;
+mod upgrade;
 mod world;
 
 use std::fmt;

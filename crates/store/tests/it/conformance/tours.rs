@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use malla_fetch::tour::{
-    Found, Hand, KeepTours, NewTour, NewVersion, Step, Stepped, TOUR_ROOM, Tour, TourChange, TourId, TourKind, TourState,
-    lane_of,
+    Found, Hand, KeepTours, NewTour, NewVersion, Step, Stepped, TOUR_ROOM, Tour, TourChange, TourId, TourKind,
+    TourState, lane_of,
 };
 use malla_fetch::{JobId, NOT_ASKED, Site, UrlKey, Wanted};
 use malla_queue::{Clock as _, Error, Event, Leased, Outcome, Scope, State, UnixMs, Verdict};
@@ -144,7 +144,8 @@ async fn what_was_found_is_asked_for_once_in_portions(house: House) {
 }
 
 async fn many_sites_are_asked_in_turn(house: House) {
-    let seeds: Vec<String> = (0..6).map(|n| format!("https://a.example/{n}")).chain(["https://b.example/1".into()]).collect();
+    let seeds: Vec<String> =
+        (0..6).map(|n| format!("https://a.example/{n}")).chain(["https://b.example/1".into()]).collect();
     let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
     let tour = house.begin_tour(TourKind::Crawl, &seeds).await;
     let leased = house.lease_tour().await;
