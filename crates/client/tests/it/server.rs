@@ -45,6 +45,7 @@ impl Server {
             access: store.clone(),
             intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
             fetch: store.clone(),
+            tours: store.clone(),
             dispatcher: Dispatcher::new(store.clone(), store.clone(), clock.clone(), DispatcherOptions::default()),
             fetching: Fetching::default(),
             analyze: store.clone(),

@@ -69,7 +69,7 @@ fn load(load: Option<Load>) -> Markup {
             Some(Load { tasks, cpu, memory_bytes }) => {
                 (counted!(tasks, "task", "tasks"))
                 p.note.quiet {
-                    (rich!("{} % of a core,", words::decimal(f64::from(cpu) * 100.0, 0))) " "
+                    (rich!("{} % of a core,", words::decimal(cpu * 100.0, 0))) " "
                     (words::bytes(usize::try_from(memory_bytes).unwrap_or(usize::MAX)))
                 }
             },

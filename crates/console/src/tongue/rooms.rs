@@ -17,7 +17,7 @@ pub(crate) fn told(sentence: String) -> String {
 fn said(english: &'static str, spanish: &'static str, sentence: &str) -> Option<String> {
     let values = values(english, sentence)?;
     // A value may be a sentence itself: `"x" is not a target: it names no host`.
-    let values: Vec<String> = values.into_iter().map(|value| inner(value)).collect();
+    let values: Vec<String> = values.into_iter().map(inner).collect();
     let values: Vec<&dyn std::fmt::Display> = values.iter().map(|value| value as &dyn std::fmt::Display).collect();
     Some(Text::new(english, spanish).filled(&values))
 }
