@@ -209,7 +209,7 @@ mod tests {
         let api = Assignment { medic: MemberId(1), role: "api".into(), count: 1 };
         assert!(settled.contains(&api), "{settled:?}");
         let runs = |medic: &Medic| medic.running.values().sum::<u32>();
-        assert_eq!((runs(&medics[0]), runs(&medics[1])), (2, 3), "the others are spread around it: {settled:?}");
+        assert_eq!(runs(&medics[0]).abs_diff(runs(&medics[1])), 1, "the others are spread around it: {settled:?}");
         // It moves when its machine is lost, and stays there.
         medics[0].alive = false;
         medics[0].running.clear();

@@ -214,7 +214,7 @@ impl House {
         let Some(wanted) = config.metrics_address()?.filter(|_| !matches!(part, Part::Child { .. })) else {
             return Ok(None);
         };
-        let bound = serve::bind(wanted)?;
+        let bound = serve::bind(wanted).context("metrics_listen")?;
         let address = bound.address;
         let stopping = crew.stopping();
         let router = malla_api::watched(malla_api::Watched {

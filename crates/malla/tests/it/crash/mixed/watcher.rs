@@ -25,10 +25,9 @@ pub(super) struct Watcher {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     pub(super) rooms: BTreeMap<&'static str, Idle>,
-    /// The newest term in which somebody was seen to lead.
+    /// The newest term in which somebody was seen to lead, and since when.
     pub(super) term: i64,
-    /// As many were seen.
-    pub(super) terms: u64,
+    pub(super) led_since: Option<Instant>,
 }
 
 /// A room, by how many of its tasks have succeeded.
@@ -101,7 +100,7 @@ fn look(seen: &Mutex<Seen>, url: &str, token: &str) {
         let cluster: Value = serde_json::from_str(&body).expect("JSON");
         let term = cluster["term"].as_i64().filter(|_| !cluster["leader"].is_null());
         if let Some(term) = term.filter(|term| *term > seen.term) {
-            (seen.term, seen.terms) = (term, seen.terms + 1);
+            (seen.term, seen.led_since) = (term, Some(now));
         }
     }
 }
