@@ -1,6 +1,7 @@
 //! The audit log: who changed what, newest first.
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_access::{AuditEntry, AuditFilter};
 use malla_queue::{LaneKey, TaskId, UnixMs};
 use maud::{Markup, html};
@@ -10,7 +11,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, notify, parts, words};
+use crate::{Console, export, notify, parts, words};
 
 const ROWS: usize = 50;
 const NAMES: &[&str] = &["actor", "action", "object", "from", "to"];
@@ -25,7 +26,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let page = Page::new("/audit", "Audit");
+    let page = Page::new("/audit", t!("Audit"));
     let (filter, below) = match read(params) {
         Ok(read) => read,
         Err(Refusal::Sentence { status, sentence }) => {
@@ -39,10 +40,35 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     entries.truncate(ROWS);
     let next = entries.last().filter(|_| more).map(|entry| entry.id.to_string());
     let links = params.only(&["actor", "action", "object", "from", "to", "cursor"]);
+    let asked = params.only(NAMES);
     Ok(page
+        .csv(asked.link("/audit.csv"))
+        .api(person, &asked.link("/api/v1/audit"))
         .still(filters(params))
         .live("entries", rows(console.now(), params, &entries))
-        .live("pager", parts::pager("/audit", &links, next, ("Newest", "Older"))))
+        .live("pager", parts::pager("/audit", &links, next, (t!("Newest"), t!("Older")))))
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    let (filter, _) = read(&params)?;
+    let scope = visitor.principal.scope();
+    Ok(export::csv("audit", &["at", "actor", "action", "object", "detail"], move |below: Option<i64>, most| {
+        let (console, filter, scope) = (console.clone(), filter.clone(), scope.clone());
+        async move {
+            let entries = console.access.audit(&scope, &filter, below, most).await?;
+            let next = entries.last().filter(|_| entries.len() == most).map(|entry| entry.id);
+            Ok((entries.iter().map(cells).collect(), next))
+        }
+    }))
+}
+
+fn cells(entry: &AuditEntry) -> Vec<String> {
+    let detail = if entry.detail.is_null() { String::new() } else { entry.detail.to_string() };
+    vec![export::moment(Some(entry.at)), entry.actor.clone(), entry.action.clone(), entry.object.clone(), detail]
 }
 
 fn read(params: &Params) -> Result<(AuditFilter, Option<i64>), Refusal> {
@@ -54,21 +80,21 @@ fn read(params: &Params) -> Result<(AuditFilter, Option<i64>), Refusal> {
         from: params.time("from")?,
         to: params.time("to")?,
     };
-    let wrong = |_| Refusal::bad("the cursor is not one of ours: begin from the first page");
+    let wrong = |_| Refusal::bad(t!("the cursor is not one of ours: begin from the first page"));
     Ok((filter, params.get("cursor").map(str::parse).transpose().map_err(wrong)?))
 }
 
 fn filters(params: &Params) -> Markup {
     html! {
         form.filters method="get" action="/audit" role="search" {
-            (parts::text_filter(params, "Who", "actor", "user:ana"))
-            (parts::text_filter(params, "Action", "action", "task"))
-            (parts::text_filter(params, "Object", "object", ""))
-            (parts::time_filter(params, "From (UTC)", "from"))
-            (parts::time_filter(params, "To (UTC)", "to"))
+            (parts::text_filter(params, t!("Who"), "actor", "user:ana"))
+            (parts::text_filter(params, t!("Action"), "action", "task"))
+            (parts::text_filter(params, t!("Object"), "object", ""))
+            (parts::time_filter(params, t!("From (UTC)"), "from"))
+            (parts::time_filter(params, t!("To (UTC)"), "to"))
             div.buttons {
-                button { "Filter" }
-                @if !params.only(NAMES).is_empty() { a.button.plain href="/audit" { "Clear" } }
+                button { (t!("Filter")) }
+                @if !params.only(NAMES).is_empty() { a.button.plain href="/audit" { (t!("Clear")) } }
             }
         }
     }
@@ -77,21 +103,21 @@ fn filters(params: &Params) -> Markup {
 fn rows(now: UnixMs, params: &Params, entries: &[AuditEntry]) -> Markup {
     if entries.is_empty() {
         let sentence = match params.only(NAMES).is_empty() {
-            true => "Nothing has been changed yet.",
-            false => "Nothing matches these filters.",
+            true => t!("Nothing has been changed yet."),
+            false => t!("Nothing matches these filters."),
         };
         return parts::empty(sentence, None);
     }
     html! {
         section.card {
             table.rows {
-                thead { tr { th { "When" } th { "Who" } th { "Action" } th { "Object" } th { "Detail" } } }
+                thead { tr { th { (t!("When")) } th { (t!("Who")) } th { (t!("Action")) } th { (t!("Object")) } th { (t!("Detail")) } } }
                 tbody { @for entry in entries { tr {
-                    td data-label="When" { (words::time(now, entry.at)) }
-                    td data-label="Who" { (entry.actor) }
-                    td data-label="Action" { code { (entry.action) } }
-                    td data-label="Object" { (object(entry)) }
-                    td data-label="Detail" { (detail(&entry.detail)) }
+                    td data-label=(t!("When")) { (words::time(now, entry.at)) }
+                    td data-label=(t!("Who")) { (entry.actor) }
+                    td data-label=(t!("Action")) { code { (entry.action) } }
+                    td data-label=(t!("Object")) { (object(entry)) }
+                    td data-label=(t!("Detail")) { (detail(&entry.detail)) }
                 } } }
             }
         }

@@ -13,7 +13,7 @@ const HEADERS_SHOWN: usize = 100;
 
 pub(crate) fn show(bytes: &[u8]) -> Markup {
     if bytes.is_empty() {
-        return html! { p.quiet { "Empty." } };
+        return html! { p.quiet { (t!("Empty.")) } };
     }
     let (kind, text, whole) = match std::str::from_utf8(bytes) {
         Ok(text) if is_json(text) => {
@@ -22,12 +22,12 @@ pub(crate) fn show(bytes: &[u8]) -> Markup {
         }
         Ok(text) => {
             let shown = cut(text);
-            ("text", shown.to_owned(), shown.len() == text.len())
+            (t!("text"), shown.to_owned(), shown.len() == text.len())
         }
-        Err(_) => ("bytes", hex(bytes), bytes.len() <= HEX_BYTES),
+        Err(_) => (t!("bytes"), hex(bytes), bytes.len() <= HEX_BYTES),
     };
     html! {
-        p.quiet.size { (kind) ", " (words::bytes(bytes.len())) @if !whole { ", the beginning" } }
+        p.quiet.size { (kind) ", " (words::bytes(bytes.len())) @if !whole { (t!(", the beginning")) } }
         pre.content data-copy tabindex="0" { code { (text) } }
     }
 }
@@ -40,8 +40,8 @@ pub(crate) fn show_text(bytes: &[u8]) -> Markup {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]);
     html! {
         p.quiet.size {
-            "text in another encoding than UTF-8, " (words::bytes(bytes.len()))
-            @if bytes.len() > SHOWN_BYTES_MAX { ", the beginning" }
+            (rich!("text in another encoding than UTF-8, {}", words::bytes(bytes.len())))
+            @if bytes.len() > SHOWN_BYTES_MAX { (t!(", the beginning")) }
         }
         pre.content data-copy tabindex="0" { code { (text) } }
     }
@@ -52,12 +52,12 @@ pub(crate) fn headers(headers: &[(String, String)]) -> Markup {
     html! {
         @if !headers.is_empty() {
             section.card {
-                div.card-head { h2 { "Headers" } }
+                div.card-head { h2 { (t!("Headers")) } }
                 dl.facts.plain {
                     @for (name, value) in headers.iter().take(HEADERS_SHOWN) { dt { (name) } dd { (value) } }
                 }
                 @if headers.len() > HEADERS_SHOWN {
-                    p.quiet { "And " (words::count((headers.len() - HEADERS_SHOWN) as u64)) " more." }
+                    p.quiet { (rich!("And {} more.", words::count((headers.len() - HEADERS_SHOWN) as u64))) }
                 }
             }
         }

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 pub(crate) use malla_protocol::SESSION_COOKIE as SESSION;
 
 pub(crate) const THEME: &str = "malla_theme";
+pub(crate) const LANGUAGE: &str = "malla_language";
 /// One sentence from a form to the page after it.
 pub(crate) const NOTICE: &str = "malla_notice";
 

@@ -7,8 +7,9 @@ use malla_queue::Error;
 use maud::{Markup, html};
 
 use crate::params::Params;
-use crate::parts;
 use crate::refusal::{Refusal, mendable};
+use crate::tongue::Text;
+use crate::{parts, tongue};
 
 /// What is wrong with a form, and with which of its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(crate) struct Wrong {
 
 impl Wrong {
     pub(crate) fn at(field: &'static str, sentence: impl Display) -> Self {
-        Self { field, sentence: sentence.to_string() }
+        Self { field, sentence: tongue::told(sentence.to_string()) }
     }
 
     /// Where there is no form to show it in.
@@ -68,7 +69,7 @@ impl From<Error> for Trouble {
 
 /// A number in digits, or `otherwise` if the field is empty.
 pub(crate) fn number<N: FromStr>(fields: &Params, name: &'static str, otherwise: N) -> Result<N, Wrong> {
-    let wrong = |text: &str| Wrong::at(name, format!("\"{text}\" is not a number: write it in digits"));
+    let wrong = |text: &str| Wrong::at(name, say!("\"{text}\" is not a number: write it in digits", text));
     fields.get(name).map_or(Ok(otherwise), |text| text.parse().map_err(|_| wrong(text)))
 }
 
@@ -88,7 +89,7 @@ impl Form<'_> {
     pub(crate) fn head(&self) -> Markup {
         let sentence = match self.wrong {
             Some(wrong) if wrong.field.is_empty() => Some(wrong.sentence.as_str()),
-            Some(_) => Some("Nothing was saved: one field cannot be taken as it is."),
+            Some(_) => Some(t!("Nothing was saved: one field cannot be taken as it is.")),
             None => None,
         };
         parts::error_line(sentence)
@@ -112,7 +113,7 @@ impl Form<'_> {
             input name="name" value=(self.typed.typed("name")) placeholder=(example) maxlength="128"
                 autocapitalize="none" spellcheck="false" autocomplete="off" required;
         };
-        parts::field("Name", "Letters, digits, dots, - and _; it stays.", self.error("name"), control)
+        parts::field(t!("Name"), t!("Letters, digits, dots, - and _; it stays."), self.error("name"), control)
     }
 
     pub(crate) fn number(&self, label: &str, name: &str, hint: &str) -> Markup {
@@ -143,8 +144,8 @@ impl Form<'_> {
         }
     }
 
-    pub(crate) fn choice(&self, label: &str, name: &str, hint: &str, options: &[(&str, &str)]) -> Markup {
-        parts::field(label, hint, self.error(name), parts::select(name, options, self.typed.typed(name)))
+    pub(crate) fn choice(&self, label: &str, name: &str, hint: &str, options: &[(&str, Text)]) -> Markup {
+        parts::field(label, hint, self.error(name), parts::choose(name, options, self.typed.typed(name)))
     }
 }
 

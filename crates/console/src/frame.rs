@@ -9,30 +9,31 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::caller::{Caller, Person};
 use crate::theme::Theme;
-use crate::{analyze, assets, cluster, fetch, icons, notify, parts, wiki};
+use crate::tongue::{Lang, Text};
+use crate::{analyze, assets, cluster, fetch, icons, notify, parts, settings, wiki};
 
 /// A place in the navigation. A room adds its line here.
 struct Place {
     path: &'static str,
-    name: &'static str,
+    name: Text,
     icon: fn() -> Markup,
-    section: &'static str,
+    section: Text,
     needs: Permission,
     /// Its own pages, if it has more than one.
-    inside: &'static [(&'static str, &'static str)],
+    inside: &'static [(&'static str, Text)],
 }
 
 impl Place {
-    const fn work(path: &'static str, name: &'static str, icon: fn() -> Markup) -> Self {
-        Self { path, name, icon, section: "Work", needs: Permission::See, inside: &[] }
+    const fn work(path: &'static str, name: Text, icon: fn() -> Markup) -> Self {
+        Self { path, name, icon, section: key!("Work"), needs: Permission::See, inside: &[] }
     }
 
-    const fn room(path: &'static str, name: &'static str, icon: fn() -> Markup) -> Self {
-        Self { section: "Rooms", ..Self::work(path, name, icon) }
+    const fn room(path: &'static str, name: Text, icon: fn() -> Markup) -> Self {
+        Self { section: key!("Rooms"), ..Self::work(path, name, icon) }
     }
 
-    const fn house(path: &'static str, name: &'static str, icon: fn() -> Markup, needs: Permission) -> Self {
-        Self { section: "House", needs, ..Self::work(path, name, icon) }
+    const fn house(path: &'static str, name: Text, icon: fn() -> Markup, needs: Permission) -> Self {
+        Self { section: key!("House"), needs, ..Self::work(path, name, icon) }
     }
 
     fn has(&self, page: &str) -> bool {
@@ -41,18 +42,19 @@ impl Place {
 }
 
 const PLACES: &[Place] = &[
-    Place::work("/", "Overview", icons::overview),
-    Place::work("/tasks", "Tasks", icons::tasks),
-    Place::work("/lanes", "Lanes", icons::lanes),
-    Place { inside: notify::PAGES, ..Place::room("/notify", "Notify", icons::notify) },
-    Place { inside: fetch::PAGES, ..Place::room("/fetch", "Fetch", icons::fetch) },
-    Place { inside: wiki::PAGES, ..Place::room(wiki::WIKI, "Wiki", icons::wiki) },
-    Place::room(analyze::ANALYSES, "Analyses", icons::analyze),
-    Place::house("/audit", "Audit", icons::audit, Permission::See),
-    Place::house(cluster::CLUSTER, "Cluster", icons::cluster, Permission::Administer),
-    Place::house("/users", "Users", icons::users, Permission::Administer),
-    Place::house("/groups", "Groups", icons::groups, Permission::Administer),
-    Place::house("/tokens", "Tokens", icons::tokens, Permission::Administer),
+    Place::work("/", key!("Overview"), icons::overview),
+    Place::work("/tasks", key!("Tasks"), icons::tasks),
+    Place::work("/lanes", key!("Lanes"), icons::lanes),
+    Place { inside: notify::PAGES, ..Place::room("/notify", key!("Notify"), icons::notify) },
+    Place { inside: fetch::PAGES, ..Place::room("/fetch", key!("Fetch"), icons::fetch) },
+    Place { inside: wiki::PAGES, ..Place::room(wiki::WIKI, key!("Wiki"), icons::wiki) },
+    Place::room(analyze::ANALYSES, key!("Analyses"), icons::analyze),
+    Place::house("/audit", key!("Audit"), icons::audit, Permission::See),
+    Place::house(cluster::CLUSTER, key!("Cluster"), icons::cluster, Permission::Administer),
+    Place::house(settings::SETTINGS, key!("Settings"), icons::settings, Permission::Administer),
+    Place::house("/users", key!("Users"), icons::users, Permission::Administer),
+    Place::house("/groups", key!("Groups"), icons::groups, Permission::Administer),
+    Place::house("/tokens", key!("Tokens"), icons::tokens, Permission::Administer),
 ];
 
 /// A page without its frame: a title and blocks from top to bottom, some of which stay up to date.
@@ -67,6 +69,10 @@ pub(crate) struct Page {
     alone: bool,
     /// One line under the title.
     lead: Option<Markup>,
+    /// Where the list is had as CSV, with its filters.
+    csv: Option<String>,
+    /// The line for a terminal that gets what the page shows.
+    by_hand: Option<String>,
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -85,6 +91,8 @@ impl Page {
             up: None,
             alone: false,
             lead: None,
+            csv: None,
+            by_hand: None,
             blocks: Vec::new(),
         }
     }
@@ -103,6 +111,17 @@ impl Page {
 
     pub(crate) fn lead(self, lead: Markup) -> Self {
         Self { lead: Some(lead), ..self }
+    }
+
+    /// The list is had as a file there.
+    pub(crate) fn csv(self, address: String) -> Self {
+        Self { csv: Some(address), ..self }
+    }
+
+    /// What the page shows is had over the API there.
+    pub(crate) fn api(self, person: &Person, address: &str) -> Self {
+        let line = format!("curl -H \"Authorization: Bearer $MALLA_TOKEN\" '{}{address}'", person.server);
+        Self { by_hand: Some(line), ..self }
     }
 
     pub(crate) fn still(mut self, block: Markup) -> Self {
@@ -149,7 +168,7 @@ pub(crate) fn document(caller: &Caller, page: &Page, version: &str) -> Markup {
     let theme = (caller.theme != Theme::System).then(|| caller.theme.name());
     html! {
         (DOCTYPE)
-        html lang="en" data-theme=[theme] {
+        html lang=(Lang::now().code()) data-theme=[theme] data-copy=(t!("Copy")) data-copied=(t!("Copied")) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
@@ -169,7 +188,7 @@ pub(crate) fn document(caller: &Caller, page: &Page, version: &str) -> Markup {
 
 fn with_navigation(caller: &Caller, person: &Person, page: &Page, version: &str) -> Markup {
     html! {
-        a.skip href="#main" { "Skip to the content" }
+        a.skip href="#main" { (t!("Skip to the content")) }
         header.side {
             a.brand href="/" { (icons::mesh()) span { "Malla" } }
             (navigation(person, page.place))
@@ -184,7 +203,7 @@ fn tabs(here: &str) -> Markup {
     let inside = PLACES.iter().find(|place| place.has(here)).map_or(&[][..], |place| place.inside);
     html! {
         @if !inside.is_empty() {
-            nav.tabs aria-label="Pages of this room" {
+            nav.tabs aria-label=(t!("Pages of this room")) {
                 @for (path, name) in inside { a href=(path) aria-current=[(*path == here).then_some("page")] { (name) } }
             }
         }
@@ -194,7 +213,7 @@ fn tabs(here: &str) -> Markup {
 fn navigation(person: &Person, here: &str) -> Markup {
     let visible: Vec<&Place> = PLACES.iter().filter(|place| shows(person, place)).collect();
     html! {
-        nav aria-label="Pages" {
+        nav aria-label=(t!("Pages")) {
             @for section in visible.chunk_by(|a, b| a.section == b.section) {
                 div.section {
                     p.section-name { (section[0].section) }
@@ -223,19 +242,28 @@ fn place_icon(place: &Place) -> Markup {
 fn account(caller: &Caller, person: &Person, version: &str) -> Markup {
     html! {
         div.account {
-            form.themes method="post" action="/theme" role="group" aria-label="Colours" {
-                (parts::form_secret(person)) (parts::back(person))
-                @for (theme, icon) in Theme::ALL.into_iter().zip([icons::system(), icons::sun(), icons::moon()]) {
-                    button name="theme" value=(theme.name()) title={ "Colours: " (theme.name()) }
-                        aria-label={ "Colours: " (theme.name()) } aria-pressed=(theme == caller.theme) { (icon) }
+            div.switches {
+                form.themes method="post" action="/theme" role="group" aria-label=(t!("Colours")) {
+                    (parts::form_secret(person)) (parts::back(person))
+                    @for (theme, icon) in Theme::ALL.into_iter().zip([icons::system(), icons::sun(), icons::moon()]) {
+                        button name="theme" value=(theme.name()) title=(say!("Colours: {}", theme.told()))
+                            aria-label=(say!("Colours: {}", theme.told())) aria-pressed=(theme == caller.theme) { (icon) }
+                    }
+                }
+                form.themes method="post" action="/language" role="group" aria-label=(t!("Language")) {
+                    (parts::form_secret(person)) (parts::back(person))
+                    @for lang in Lang::ALL {
+                        button name="language" value=(lang.code()) title=(lang.name()) aria-label=(lang.name()) lang=(lang.code())
+                            aria-pressed=(lang == Lang::now()) { (lang.code().to_uppercase()) }
+                    }
                 }
             }
             div.who {
-                p { strong { (person.name) } br; span.quiet { (person.principal.role) } }
+                p { strong { (person.name) } br; span.quiet { (parts::role_name(person.principal.role)) } }
                 @if person.signed_in {
-                    form method="post" action="/logout" { (parts::form_secret(person)) button.plain { "Log out" } }
+                    form method="post" action="/logout" { (parts::form_secret(person)) button.plain { (t!("Log out")) } }
                 } @else {
-                    a.button.plain href="/login" { "Sign in" }
+                    a.button.plain href="/login" { (t!("Sign in")) }
                 }
             }
             p.version.quiet { "Malla " (version) " · " a href="/docs" { "API" } }
@@ -253,7 +281,10 @@ fn inside(caller: &Caller, page: &Page) -> Markup {
                 h1 { (page.title) }
                 @if let Some(lead) = &page.lead { p.lead { (lead) } }
             }
-            @if page.is_live() { (live_bar()) }
+            div.page-tools {
+                @if let Some(csv) = &page.csv { a.button.plain.small href=(csv) download { "CSV" } }
+                @if page.is_live() { (live_bar()) }
+            }
         }
         @if let Some(notice) = &caller.notice {
             p.notice.good[notice.good].bad[!notice.good] role="status" { (notice.text) }
@@ -264,15 +295,22 @@ fn inside(caller: &Caller, page: &Page) -> Markup {
                 Block::Live(name, markup) => div data-live=(name) { (markup) },
             }
         }
+        @if let Some(line) = &page.by_hand {
+            details.by-hand {
+                summary { (t!("The same from a terminal")) }
+                (parts::command_line(line))
+            }
+        }
     }
 }
 
 /// Shown by the script once it listens.
 fn live_bar() -> Markup {
     html! {
-        div.live-bar data-live-bar hidden {
-            span.live-mark data-live-mark role="status" aria-live="off" { "connecting…" }
-            button.plain type="button" data-live-pause { "Pause" }
+        div.live-bar data-live-bar hidden data-say-live=(t!("live")) data-say-paused=(t!("paused", "page"))
+            data-say-again=(t!("connecting again…")) data-say-pause=(t!("Pause")) data-say-go-on=(t!("Go on")) {
+            span.live-mark data-live-mark role="status" aria-live="off" { (t!("connecting…")) }
+            button.plain type="button" data-live-pause { (t!("Pause")) }
         }
     }
 }

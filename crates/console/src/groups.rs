@@ -54,20 +54,20 @@ async fn list(
     let more = groups.len() > ROWS;
     groups.truncate(ROWS);
     let next = groups.last().filter(|_| more).map(|group| group.name.clone());
-    Ok(Page::new("/groups", "Groups")
+    Ok(Page::new("/groups", t!("Groups"))
         .still(rows(console.now(), &groups))
-        .still(parts::pager("/groups", &params.only(&["cursor"]), next, ("First", "Further")))
+        .still(parts::pager("/groups", &params.only(&["cursor"]), next, (t!("First"), t!("Further"))))
         .still(html! {
             section.card {
-                div.card-head { h2 { "New group" } }
+                div.card-head { h2 { (t!("New group")) } }
                 (parts::error_line(error))
                 form.fields method="post" action="/groups" {
                     (parts::form_secret(person))
-                    (parts::field("Name", "Letters, digits and - _ . @", None, html! {
+                    (parts::field(t!("Name"), t!("Letters, digits and - _ . @"), None, html! {
                         input name="name" value=(typed) maxlength="64" autocapitalize="none" spellcheck="false"
                             autocomplete="off" required;
                     }))
-                    div.buttons { button.primary { "Create group" } }
+                    div.buttons { button.primary { (t!("Create group")) } }
                 }
             }
         }))
@@ -76,18 +76,18 @@ async fn list(
 fn rows(now: UnixMs, groups: &[Group]) -> Markup {
     if groups.is_empty() {
         return parts::empty(
-            "There are no groups yet. A group owns lanes, tasks and tokens; its members see them.",
+            t!("There are no groups yet. A group owns lanes, tasks and tokens; its members see them."),
             None,
         );
     }
     html! {
         section.card {
             table.rows {
-                thead { tr { th { "Group" } th { "Members" } th { "Created" } } }
+                thead { tr { th { (t!("Group")) } th { (t!("Members")) } th { (t!("Created")) } } }
                 tbody { @for group in groups { tr {
-                    td data-label="Group" { a href=(path(&group.name)) { (group.name) } }
-                    td data-label="Members" { (some_members(&group.members)) }
-                    td data-label="Created" { (words::time(now, group.created_at)) }
+                    td data-label=(t!("Group")) { a href=(path(&group.name)) { (group.name) } }
+                    td data-label=(t!("Members")) { (some_members(&group.members)) }
+                    td data-label=(t!("Created")) { (words::time(now, group.created_at)) }
                 } } }
             }
         }
@@ -97,8 +97,8 @@ fn rows(now: UnixMs, groups: &[Group]) -> Markup {
 fn some_members(members: &[String]) -> Markup {
     let shown = &members[..members.len().min(MEMBERS_SHOWN)];
     html! {
-        @if members.is_empty() { span.quiet { "nobody" } } @else { (shown.join(", ")) }
-        @if members.len() > shown.len() { span.quiet { " and " (members.len() - shown.len()) " more" } }
+        @if members.is_empty() { span.quiet { (t!("nobody")) } } @else { (shown.join(", ")) }
+        @if members.len() > shown.len() { span.quiet { " " (rich!("and {} more", members.len() - shown.len())) } }
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Admi
         Err(error) => Err(error),
     };
     match made {
-        Ok(group) => Ok(go(&console, &path(&group.name), Notice::good(format!("Group {} is created.", group.name)))),
+        Ok(group) => Ok(go(&console, &path(&group.name), Notice::good(say!("Group {} is created.", group.name)))),
         Err(error) => {
             let why = mendable(error)?;
             let page = list(&console, &posted.visitor, &Params::default(), name, Some(&why)).await?;
@@ -126,10 +126,10 @@ pub(crate) async fn show_one(
 ) -> Result<Page, Refusal> {
     let group = console.access.group(&Scope::All, &name).await?;
     let tasks = Params::from([("group", group.name.as_str())]).link("/tasks");
-    let warning = "A group can go when it owns no lanes, tasks or tokens any more.";
+    let warning = t!("A group can go when it owns no lanes, tasks or tokens any more.");
     Ok(Page::new("/groups", group.name.clone())
-        .up("/groups", "Groups")
-        .lead(html! { "Created " (words::time(console.now(), group.created_at)) " · " a href=(tasks) { "its tasks" } })
+        .up("/groups", t!("Groups"))
+        .lead(html! { (rich!("Created {} ·", words::time(console.now(), group.created_at))) " " a href=(tasks) { (t!("its tasks")) } })
         .still(members(&visitor, &group))
         .still(parts::delete_form(&visitor, &format!("{}/delete", path(&group.name)), &group.name, warning)))
 }
@@ -138,24 +138,24 @@ fn members(person: &Person, group: &Group) -> Markup {
     let action = format!("{}/members", path(&group.name));
     html! {
         section.card {
-            div.card-head { h2 { "Members" } }
-            @if group.members.is_empty() { p.quiet.pad { "Nobody yet." } }
+            div.card-head { h2 { (t!("Members")) } }
+            @if group.members.is_empty() { p.quiet.pad { (t!("Nobody yet.")) } }
             table.rows { tbody { @for member in &group.members { tr {
-                td data-label="User" { a href={ "/users/" (member) } { (member) } }
+                td data-label=(t!("User")) { a href={ "/users/" (member) } { (member) } }
                 td.end {
                     form.actions method="post" action=(action) {
                         (parts::form_secret(person))
                         input type="hidden" name="user" value=(member);
-                        button.small name="member" value="no" { "Remove" }
+                        button.small name="member" value="no" { (t!("Remove")) }
                     }
                 }
             } } } }
             form.fields method="post" action=(action) {
                 (parts::form_secret(person))
-                (parts::field("Add a user", "", None, html! {
+                (parts::field(t!("Add a user"), "", None, html! {
                     input name="user" maxlength="64" autocapitalize="none" spellcheck="false" required;
                 }))
-                div.buttons { button name="member" value="yes" { "Add" } }
+                div.buttons { button name="member" value="yes" { (t!("Add")) } }
             }
         }
     }
@@ -171,8 +171,8 @@ pub(crate) async fn set_member(
     let detail = serde_json::json!({ "user": user });
     let act = Act { detail, ..Act::new(&posted.visitor.principal.actor, action, &name) };
     let notice = match console.access.set_member(&name, user, member, act).await {
-        Ok(group) if member => Notice::good(format!("{user} is in {} now.", group.name)),
-        Ok(group) => Notice::good(format!("{user} is no longer in {}.", group.name)),
+        Ok(group) if member => Notice::good(say!("{user} is in {} now.", user, group.name)),
+        Ok(group) => Notice::good(say!("{user} is no longer in {}.", user, group.name)),
         Err(error) => Notice::bad(mendable(error)?),
     };
     Ok(go(&console, &path(&name), notice))
@@ -185,7 +185,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     let act = Act::new(&posted.visitor.principal.actor, "group.delete", &name);
     match console.access.delete_group(&name, act).await {
-        Ok(()) => Ok(go(&console, "/groups", Notice::good(format!("Group {name} is deleted.")))),
+        Ok(()) => Ok(go(&console, "/groups", Notice::good(say!("Group {name} is deleted.", name)))),
         Err(error @ Error::NotFound(_)) => Err(error.into()),
         Err(error) => Ok(go(&console, &path(&name), Notice::bad(mendable(error)?))),
     }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::tongue::Noun;
 use crate::words;
 
 /// Of a square, and between squares, in the drawing's own units.
@@ -10,14 +11,13 @@ const GAP: usize = 2;
 /// Names of the rows stand on the left, hours below.
 const LEFT: usize = 36;
 const BOTTOM: usize = 18;
-const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// An hour is named every so many.
 const HOURS_NAMED: usize = 3;
 /// The lightest square that is not empty.
 const FAINTEST: f64 = 0.12;
 
 /// Counts of each hour (UTC) of each day, Monday first. `id` is unique in its page.
-pub(crate) fn week(id: &str, title: &str, thing: &str, counts: &[[u64; 24]; 7]) -> Markup {
+pub(crate) fn week(id: &str, title: &str, thing: Noun, counts: &[[u64; 24]; 7]) -> Markup {
     let most = counts.iter().flatten().copied().max().unwrap_or(0);
     let (title_id, described) = (format!("{id}-title"), format!("{id}-desc"));
     let (width, height) = (LEFT + 24 * (SIDE + GAP), 7 * (SIDE + GAP) + BOTTOM);
@@ -27,11 +27,11 @@ pub(crate) fn week(id: &str, title: &str, thing: &str, counts: &[[u64; 24]; 7]) 
             desc id=(described) { (told(thing, counts)) }
             @for (day, hours) in counts.iter().enumerate() {
                 @let y = day * (SIDE + GAP);
-                text.number x=(LEFT - 6) y=(y + SIDE - 5) { (DAYS[day]) }
+                text.number x=(LEFT - 6) y=(y + SIDE - 5) { (words::DAYS[day]) }
                 @for (hour, count) in hours.iter().enumerate() {
                     rect.s-running.none[*count == 0] x=(LEFT + hour * (SIDE + GAP)) y=(y) width=(SIDE) height=(SIDE) rx="3"
                         fill-opacity=[(*count > 0).then(|| strength(*count, most))] {
-                        title { (DAYS[day]) " " (hour) ":00: " (words::counted(*count, thing)) }
+                        title { (words::DAYS[day]) " " (hour) ":00: " (words::counted(*count, thing)) }
                     }
                 }
             }
@@ -49,13 +49,13 @@ fn strength(count: u64, most: u64) -> String {
 }
 
 /// For those who do not see it.
-fn told(thing: &str, counts: &[[u64; 24]; 7]) -> String {
+fn told(thing: Noun, counts: &[[u64; 24]; 7]) -> String {
     let all = counts.iter().enumerate().flat_map(|(day, hours)| hours.iter().enumerate().map(move |hour| (day, hour)));
     match all.max_by_key(|(_, (_, count))| **count) {
         Some((day, (hour, count))) if *count > 0 => {
-            format!("Most on {} at {hour}:00 (UTC): {}.", DAYS[day], words::counted(*count, thing))
+            say!("Most on {} at {hour}:00 (UTC): {}.", words::DAYS[day].get(), hour, words::counted(*count, thing))
         }
-        _ => format!("No {thing}s."),
+        _ => say!("No {}.", thing.many.get()),
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
     fn the_busiest_hour_is_the_darkest_and_is_told() {
         let mut counts = [[0; 24]; 7];
         (counts[2][13], counts[6][0]) = (1_200, 600);
-        let text = week("w", "When", "edit", &counts).into_string();
+        let text = week("w", "When", noun!("edit", "edits"), &counts).into_string();
         assert!(text.contains("Most on Wed at 13:00 (UTC): 1,200 edits."), "{text}");
         assert!(text.contains("fill-opacity=\"1.00\"") && text.contains("fill-opacity=\"0.56\""), "{text}");
         assert_eq!(text.matches("<rect").count(), 7 * 24);
@@ -77,6 +77,6 @@ mod tests {
 
     #[test]
     fn nothing_is_told_as_nothing() {
-        assert!(week("w", "When", "edit", &[[0; 24]; 7]).into_string().contains("No edits."));
+        assert!(week("w", "When", noun!("edit", "edits"), &[[0; 24]; 7]).into_string().contains("No edits."));
     }
 }

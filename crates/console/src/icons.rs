@@ -53,6 +53,12 @@ pub(crate) fn cluster() -> Markup {
     )
 }
 
+pub(crate) fn settings() -> Markup {
+    drawn(
+        r#"<path d="M2 4.5h7M13 4.5h1M2 11.5h1M7 11.5h7"/><circle cx="11" cy="4.5" r="1.8"/><circle cx="5" cy="11.5" r="1.8"/>"#,
+    )
+}
+
 pub(crate) fn users() -> Markup {
     drawn(r#"<circle cx="8" cy="5" r="2.5"/><path d="M3 14c0-3 2.2-4.6 5-4.6S13 11 13 14"/>"#)
 }

@@ -2,6 +2,9 @@
 //!
 //! Pages are plain functions from what the rooms' verbs answer to markup. No SQL, no JSON API, no configuration here.
 
+#[macro_use]
+mod tongue;
+
 mod analyze;
 mod assets;
 mod audit;
@@ -10,6 +13,7 @@ mod caller;
 mod cluster;
 mod content;
 mod cookie;
+mod export;
 mod fetch;
 mod form;
 mod frame;
@@ -28,8 +32,12 @@ mod owner;
 mod params;
 mod parts;
 mod plot;
+mod pulse;
 mod refusal;
 mod routes;
+mod settings;
+mod shots;
+mod spark;
 mod tasks;
 mod theme;
 mod tokens;
@@ -51,6 +59,8 @@ use malla_wiki::{Asking, Reader, Wikis};
 use tokio::sync::Semaphore;
 
 use crate::gate::Gate;
+use crate::pulse::Pulse;
+use crate::shots::Shots;
 
 /// Live streams in one process; each renders its page about once a second.
 const STREAMS_MAX: usize = 256;
@@ -67,6 +77,18 @@ pub struct Settings {
     /// What somebody without a session may do; `None` sends them to the login.
     pub anonymous_role: Option<Role>,
     pub version: &'static str,
+    /// What the process runs with, in the order of the keys; secrets are masked.
+    pub effective: Vec<Setting>,
+}
+
+/// A value of the configuration as an admin may see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// `http.body_bytes_max`
+    pub key: String,
+    pub value: String,
+    /// `default`, `file malla.toml`, `variable MALLA_LISTEN`, `flag --listen`
+    pub source: String,
 }
 
 impl Default for Settings {
@@ -76,6 +98,7 @@ impl Default for Settings {
             session_lasts: Duration::from_secs(12 * 3600),
             anonymous_role: None,
             version: env!("CARGO_PKG_VERSION"),
+            effective: Vec::new(),
         }
     }
 }
@@ -122,7 +145,11 @@ pub struct Services {
 
 /// The console's routes, its assets and, for every other address, a page that says so.
 pub fn router(services: Services) -> axum::Router {
-    routes::router(Console(Arc::new(House::new(services))))
+    let house = Arc::new(House::new(services));
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(pulse::beat(Arc::downgrade(&house)));
+    }
+    routes::router(Console(house))
 }
 
 /// What every handler shares.
@@ -158,6 +185,10 @@ pub(crate) struct House {
     settings: Settings,
     gate: Gate,
     streams: Arc<Semaphore>,
+    /// What the rooms did in the last hour.
+    pulse: Pulse,
+    /// What live pages show, shared by those who look.
+    shots: Shots,
     /// Turns to make answers of what is known so far.
     so_far: Semaphore,
     /// Turns to measure a history or to compare two texts.
@@ -172,6 +203,8 @@ impl House {
         Self {
             gate: Gate::new(services.clock.clone()),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            pulse: Pulse::default(),
+            shots: Shots::new(),
             so_far: Semaphore::new(SO_FAR_AT_ONCE),
             measuring: Arc::new(Semaphore::new(MEASURED_AT_ONCE)),
             anonymous_csrf: csrf.reveal().to_owned(),

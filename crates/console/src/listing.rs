@@ -36,8 +36,8 @@ impl<T> Listed<T> {
     /// The page with these rows, called `name` where they are live, and the pager.
     pub(crate) fn on(self, page: Page, params: &Params, order: Order, name: &'static str, rows: Markup) -> Page {
         let words = match order {
-            Order::NewestFirst => ("Newest", "Older"),
-            Order::ByName => ("First", "Further"),
+            Order::NewestFirst => (t!("Newest"), t!("Older")),
+            Order::ByName => (t!("First"), t!("Further")),
         };
         let pager = parts::pager(page.place(), &params.only(&["cursor"]), self.next, words);
         if order == Order::NewestFirst && params.get("cursor").is_some() {

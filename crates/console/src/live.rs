@@ -1,8 +1,9 @@
-//! Live pages: the server renders a page's live blocks again about once a second and sends those that changed.
+//! Live pages: the server looks at a page's live blocks again about once a second and sends those that changed.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -15,16 +16,14 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::caller::Person;
-use crate::frame::{Block, Page};
+use crate::frame::Page;
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
+use crate::shots::{PACE, Seen, Shot};
+use crate::tongue::Lang;
 use crate::visitor::{See, Visitor};
 use crate::{Console, analyze, audit, cluster, cookie, fetch, lanes, notify, overview, tasks, wiki};
 
-/// The shortest and longest wait between two renderings.
-const PACE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
-/// A page that is dear to render is rendered less often: at most this share of the time goes into it.
-const SHARE: u32 = 10;
 const BEAT: Duration = Duration::from_secs(5);
 
 /// The page at `path` without its frame. A live page adds its line here.
@@ -50,7 +49,7 @@ async fn render(console: &Console, person: &Person, path: &str, params: &Params)
                 return page;
             }
             let page = analyze::live_page(console, person, path, params).await;
-            page.unwrap_or_else(|| Err(Refusal::not_found("A live page at this address")))
+            page.unwrap_or_else(|| Err(Refusal::not_found(t!("A live page at this address"))))
         }
     }
 }
@@ -63,14 +62,16 @@ pub(crate) async fn stream(
 ) -> Result<Response, Refusal> {
     let page = params.get("page").and_then(local_path).unwrap_or("/").to_owned();
     let place = console.streams.clone().try_acquire_owned().map_err(|_| {
-        let sentence = "Too many pages are live at once: this one stays as it is; reload it by hand.";
+        let sentence = t!("Too many pages are live at once: this one stays as it is; reload it by hand.");
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence)
     })?;
     let watch = Watch {
+        lang: Lang::now(),
         session: cookie::read(&headers, cookie::SESSION).map(str::to_owned),
         server: visitor.server.clone(),
         page,
         sent: HashMap::new(),
+        shot: None,
         waiting: VecDeque::new(),
         rest: Duration::ZERO,
         beat_at: Instant::now(),
@@ -88,12 +89,15 @@ pub(crate) async fn stream(
 /// One browser watching one page.
 struct Watch {
     console: Console,
+    lang: Lang,
     session: Option<String>,
     server: String,
     /// Path and query.
     page: String,
     /// A hash of each block as it was sent last.
     sent: HashMap<&'static str, u64>,
+    /// What this one shares with others, since the last look.
+    shot: Option<Arc<tokio::sync::Mutex<Shot>>>,
     waiting: VecDeque<Event>,
     rest: Duration,
     beat_at: Instant,
@@ -112,9 +116,7 @@ impl Watch {
                 return None;
             }
             tokio::time::sleep(self.rest).await;
-            let began = Instant::now();
-            self.look().await;
-            self.rest = (began.elapsed() * SHARE).clamp(PACE.0, PACE.1);
+            self.lang.speaking(self.look()).await;
             if self.waiting.is_empty() && self.beat_at <= Instant::now() {
                 self.waiting.push_back(Event::default().event("beat").data(""));
             }
@@ -124,35 +126,43 @@ impl Watch {
         }
     }
 
-    /// Renders the page for whoever the session belongs to now.
+    /// Looks at the page as whoever the session belongs to now.
     async fn look(&mut self) {
         let person = Person::find(&self.console, self.session.as_deref(), &self.page, &self.server).await;
         let person = match person {
             Ok(Some(person)) => person,
             Ok(None) => {
                 self.over = true;
-                return self.say("ended", "Your session has ended: sign in again.");
+                return self.say("ended", t!("Your session has ended: sign in again."));
             }
-            Err(error) => return self.trouble(error.into()),
+            Err(error) => {
+                self.rest = PACE.0;
+                return self.trouble(error.into());
+            }
         };
-        let (path, query) = self.page.split_once('?').unwrap_or((&self.page, ""));
-        match render(&self.console, &person, path, &Params::parse(query.as_bytes())).await {
-            Ok(page) => self.take(page),
-            Err(refusal) => self.trouble(refusal),
+        let console = self.console.clone();
+        let shot = console.shots.shared(&person, &self.page);
+        let page = self.page.clone();
+        let (path, query) = page.split_once('?').unwrap_or((&page, ""));
+        let params = Params::parse(query.as_bytes());
+        let (console, params) = (&console, &params);
+        let rendering = |person: Person| async move { render(console, &person, path, params).await };
+        let (seen, rest) = console.shots.look(&shot, person, rendering).await;
+        self.rest = rest;
+        self.shot = Some(shot);
+        match seen {
+            Seen::Blocks(blocks) => blocks.into_iter().for_each(|(name, html)| self.take(name, &html)),
+            Seen::Trouble(sentence) => self.say("trouble", &sentence),
         }
     }
 
-    fn take(&mut self, page: Page) {
-        for block in page.blocks {
-            let Block::Live(name, markup) = block else { continue };
-            let html = markup.into_string();
-            let mut hasher = DefaultHasher::new();
-            html.hash(&mut hasher);
-            let hash = hasher.finish();
-            if self.sent.insert(name, hash) != Some(hash) {
-                let block = serde_json::json!({ "name": name, "html": html });
-                self.waiting.push_back(Event::default().event("block").data(block.to_string()));
-            }
+    fn take(&mut self, name: &'static str, html: &str) {
+        let mut hasher = DefaultHasher::new();
+        html.hash(&mut hasher);
+        let hash = hasher.finish();
+        if self.sent.insert(name, hash) != Some(hash) {
+            let block = serde_json::json!({ "name": name, "html": html });
+            self.waiting.push_back(Event::default().event("block").data(block.to_string()));
         }
     }
 

@@ -16,18 +16,19 @@ use crate::caller::Caller;
 use crate::frame::Page;
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::visitor::{Posted, See};
-use crate::{Console, cookie, icons, parts, words};
+use crate::{Console, cookie, icons, parts};
 
 /// The same for a wrong name and a wrong password: a stranger learns nothing from it.
-const WRONG: &str = "This user name and password do not go together.";
+const WRONG: Text = key!("This user name and password do not go together.");
 
 pub(crate) async fn show(Extension(caller): Extension<Arc<Caller>>, params: Params) -> Response {
     let next = next_of(&params);
     if caller.person.as_ref().is_some_and(|person| person.signed_in) {
         return Redirect::to(next).into_response();
     }
-    let ended = caller.session_ended.then_some("Your session has ended: sign in again.");
+    let ended = caller.session_ended.then_some(t!("Your session has ended: sign in again."));
     form(StatusCode::OK, "", next, ended).into_response()
 }
 
@@ -37,20 +38,20 @@ fn next_of(params: &Params) -> &str {
 }
 
 fn form(status: StatusCode, name: &str, next: &str, error: Option<&str>) -> Page {
-    Page::new("", "Sign in to Malla").alone().status(status).still(html! {
+    Page::new("", t!("Sign in to Malla")).alone().status(status).still(html! {
         form.card.login method="post" action="/login" {
             p.emblem { (icons::mesh()) }
             (parts::error_line(error))
             input type="hidden" name="next" value=(next);
-            (parts::field("User name", "", None, html! {
+            (parts::field(t!("User name"), "", None, html! {
                 input name="name" value=(name) autocomplete="username" autocapitalize="none" spellcheck="false"
                     maxlength="64" required autofocus[name.is_empty()];
             }))
-            (parts::field("Password", "", None, html! {
+            (parts::field(t!("Password"), "", None, html! {
                 input name="password" type="password" autocomplete="current-password" required
                     autofocus[!name.is_empty()];
             }))
-            button.primary { "Sign in" }
+            button.primary { (t!("Sign in")) }
         }
     })
 }
@@ -71,7 +72,7 @@ pub(crate) async fn sign_in(State(console): State<Console>, request: Request) ->
         let detail = serde_json::json!({ "address": address });
         let act = Act { detail, ..Act::new("anonymous", "session.refused", noted_name(name)) };
         console.access.note(act).await.map_err(refused)?;
-        return Ok(form(StatusCode::UNAUTHORIZED, name, next, Some(WRONG)).into_response());
+        return Ok(form(StatusCode::UNAUTHORIZED, name, next, Some(WRONG.get())).into_response());
     }
     open(&console, name, next).await.map_err(refused)
 }
@@ -91,7 +92,7 @@ async fn open(console: &Console, name: &str, next: &str) -> malla_queue::Result<
 
 fn too_many(name: &str, next: &str, wait: Duration) -> Response {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    let sentence = format!("Too many tries: wait {}, then try again.", words::counted(seconds, "second"));
+    let sentence = say!("Too many tries: wait {}, then try again.", counted!(seconds, "second", "seconds"));
     let retry = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
     (retry, form(StatusCode::TOO_MANY_REQUESTS, name, next, Some(&sentence))).into_response()
 }

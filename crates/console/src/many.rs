@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
+use crate::tongue::{Noun, Text};
 use crate::{parts, words};
 
 /// One request works this long; then the person says whether to go on.
@@ -16,7 +17,7 @@ pub(crate) const WORK_MAX: Duration = Duration::from_secs(5);
 /// What there are many of, and where they are.
 pub(crate) struct Many {
     /// `task`
-    pub(crate) thing: &'static str,
+    pub(crate) thing: Noun,
     /// In the navigation.
     pub(crate) place: &'static str,
     /// Where the form goes.
@@ -30,7 +31,7 @@ pub(crate) struct Question<'a> {
     /// `None` where no counter knows.
     pub(crate) how_many: Option<u64>,
     pub(crate) consequence: &'a str,
-    pub(crate) conditions: Vec<(&'static str, String)>,
+    pub(crate) conditions: Vec<(Text, String)>,
     /// The states that are meant, if the conditions do not say.
     pub(crate) states: &'a [State],
     /// What the form carries.
@@ -43,26 +44,33 @@ impl Many {
     pub(crate) fn asking(&self, person: &Person, question: &Question<'_>) -> Page {
         let Question { verb, how_many, list, .. } = *question;
         let name = (self.name_of)(verb);
-        let page = Page::new(self.place, format!("{name} all that match?")).up(list, "Back to the list");
+        let page = Page::new(self.place, say!("{name} all that match?", name)).up(list, t!("Back to the list"));
         if question.states.is_empty() || how_many == Some(0) {
-            let sentence = format!("None of these {}s can be {} now.", self.thing, verb.participle());
-            return page.still(parts::empty(&sentence, Some((list, "Back to the list"))));
+            let sentence =
+                say!("None of these {} can be {} now.", self.thing.many.get(), parts::participle_of_many(verb));
+            return page.still(parts::empty(&sentence, Some((list, t!("Back to the list")))));
         }
         page.still(html! {
             section.card.question {
                 p {
                     @match how_many {
-                        Some(n) => { strong { (words::counted(n, self.thing)) } " that match " },
-                        None => { strong { "All " (self.thing) "s" } " that match, which may be many, " },
+                        Some(n) => {
+                            @let number = html! { strong { (words::counted(n, self.thing)) } };
+                            (rich!("{} that match will be {}.", number, parts::participle_of_many(verb)))
+                        },
+                        None => {
+                            @let all = html! { strong { (rich!("All {}", self.thing.many)) } };
+                            (rich!("{} that match, which may be many, will be {}.", all, parts::participle_of_many(verb)))
+                        },
                     }
-                    "will be " (verb.participle()) ". " (question.consequence)
+                    " " (question.consequence)
                 }
                 (conditions(question))
                 form method="post" action=(self.act) {
                     (parts::form_secret(person)) (question.fields.hidden())
                     input type="hidden" name="verb" value=(verb.name());
-                    button.primary[verb != Move::Discard].danger[verb == Move::Discard] { (name) " them" }
-                    a.button.plain href=(list) { "Cancel" }
+                    button.primary[verb != Move::Discard].danger[verb == Move::Discard] { (rich!("{} them", name)) }
+                    a.button.plain href=(list) { (t!("Cancel")) }
                 }
             }
         })
@@ -71,13 +79,13 @@ impl Many {
     /// `again` is the form with the place to go on from.
     pub(crate) fn going_on(&self, person: &Person, verb: Move, done: u64, again: &Params, list: &str) -> Page {
         let so_far = words::counted(done, self.thing);
-        Page::new(self.place, format!("{so_far} so far")).up(list, "Back to the list").still(html! {
+        Page::new(self.place, say!("{so_far} so far", so_far)).up(list, t!("Back to the list")).still(html! {
             section.card.question {
-                p { (words::capital(verb.participle())) ": " (so_far) ". More remain." }
+                p { (rich!("{}: {}. More remain.", words::capital(parts::participle_of_many(verb)), so_far)) }
                 form method="post" action=(self.act) {
                     (parts::form_secret(person)) (again.hidden())
-                    button.primary { "Continue" }
-                    a.button.plain href=(list) { "Stop here" }
+                    button.primary { (t!("Continue")) }
+                    a.button.plain href=(list) { (t!("Stop here")) }
                 }
             }
         })
@@ -85,19 +93,19 @@ impl Many {
 
     /// The sentence at the end.
     pub(crate) fn done(&self, verb: Move, done: u64) -> String {
-        format!("{}: {}.", words::capital(verb.participle()), words::counted(done, self.thing))
+        format!("{}: {}.", words::capital(parts::participle_of_many(verb)), words::counted(done, self.thing))
     }
 }
 
 fn conditions(question: &Question<'_>) -> Markup {
-    let said = |name: &str| question.conditions.iter().any(|(condition, _)| *condition == name);
+    let said = |name: Text| question.conditions.iter().any(|(condition, _)| *condition == name);
     html! {
         dl.facts {
             @for (name, value) in &question.conditions { dt { (name) } dd { (value) } }
-            @if !said("state") {
-                dt { "state" } dd { @for state in question.states { (parts::badge(*state)) " " } }
+            @if !said(key!("state")) {
+                dt { (t!("state")) } dd { @for state in question.states { (parts::badge(*state)) " " } }
             }
-            @if !said("before") { dt { "before" } dd { "now" } }
+            @if !said(key!("before")) { dt { (t!("before")) } dd { (t!("now")) } }
         }
     }
 }
@@ -109,7 +117,8 @@ mod tests {
     use super::*;
     use crate::frame::Block;
 
-    const TASKS: Many = Many { thing: "task", place: "/tasks", act: "/tasks/act", name_of: parts::verb_name };
+    const TASKS: Many =
+        Many { thing: noun!("task", "tasks"), place: "/tasks", act: "/tasks/act", name_of: parts::verb_name };
 
     #[test]
     fn going_on_carries_the_filter_the_place_and_the_count() {

@@ -24,7 +24,7 @@ pub(crate) async fn field(console: &Console, person: &Person, form: &Form<'_>, n
         let names = groups.iter().map(|group| (group.name.as_str(), group.name.as_str()));
         parts::select("group", &nobody.into_iter().chain(names).collect::<Vec<_>>(), typed)
     };
-    Ok(parts::field("Group", "Its members see it.", form.error("group"), control))
+    Ok(parts::field(t!("Group"), t!("Its members see it."), form.error("group"), control))
 }
 
 /// The group that was named; else the person's only one; else none, which only an admin may.
@@ -33,7 +33,9 @@ pub(crate) async fn read(console: &Console, person: &Person, fields: &Params) ->
     if let Some(name) = fields.get("group") {
         return match console.access.group(&principal.scope(), name).await {
             Ok(group) => Ok(Some(group.id)),
-            Err(Error::NotFound(_)) => Err(Wrong::at("group", format!("There is no group \"{name}\" for you.")).into()),
+            Err(Error::NotFound(_)) => {
+                Err(Wrong::at("group", say!("There is no group \"{name}\" for you.", name)).into())
+            }
             Err(error) => Err(error.into()),
         };
     }
@@ -41,8 +43,9 @@ pub(crate) async fn read(console: &Console, person: &Person, fields: &Params) ->
         _ if person.may(Permission::Administer) => Ok(None),
         [only] => Ok(Some(only)),
         [] => {
-            Err(Wrong::at("group", "You are in no group that could own this: ask an admin to add you to one.").into())
+            Err(Wrong::at("group", t!("You are in no group that could own this: ask an admin to add you to one."))
+                .into())
         }
-        _ => Err(Wrong::at("group", "Choose the group that shall own this.").into()),
+        _ => Err(Wrong::at("group", t!("Choose the group that shall own this.")).into()),
     }
 }

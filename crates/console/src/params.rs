@@ -45,7 +45,8 @@ impl Params {
 
     /// A time, as [`words::read_time`] reads it.
     pub(crate) fn time(&self, name: &str) -> Result<Option<UnixMs>, Refusal> {
-        let wrong = |text: &str| Refusal::bad(format!("\"{text}\" is not a time: write it as 2026-01-31T12:00 (UTC)"));
+        let wrong =
+            |text: &str| Refusal::bad(say!("\"{text}\" is not a time: write it as 2026-01-31T12:00 (UTC)", text));
         self.get(name).map(|text| words::read_time(text).ok_or_else(|| wrong(text))).transpose()
     }
 

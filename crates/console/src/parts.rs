@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use malla_access::Permission;
+use malla_access::{Permission, Role};
 use malla_queue::{GroupId, LaneKey, Move, State, StateCounts, TaskId, UnixMs, What};
 use maud::{Markup, html};
 
 use crate::caller::Person;
 use crate::params::Params;
+use crate::tongue::Text;
 use crate::words;
 
 /// What proves that a form is ours.
@@ -21,7 +22,68 @@ pub(crate) fn back(person: &Person) -> Markup {
 }
 
 pub(crate) fn badge(state: State) -> Markup {
-    html! { span class={ "badge s-" (state) } { (state) } }
+    html! { span class={ "badge s-" (state) } { (state_name(state)) } }
+}
+
+/// The state of a task or a notification, as a person says it. Addresses and the API have its own name.
+pub(crate) fn state_name(state: State) -> &'static str {
+    match state {
+        State::Queued => t!("queued"),
+        State::Running => t!("running"),
+        State::Paused => t!("paused"),
+        State::Notified => t!("notified"),
+        State::Succeeded => t!("succeeded"),
+        State::Failed => t!("failed"),
+        State::Discarded => t!("discarded"),
+    }
+}
+
+/// What a verb has done to one task or notification.
+pub(crate) fn participle(verb: Move) -> &'static str {
+    match verb {
+        Move::Pause => t!("paused", "done to it"),
+        Move::Resume => t!("resumed", "done to it"),
+        Move::Discard => t!("discarded", "done to it"),
+        Move::Resend => t!("resent", "done to it"),
+        Move::Confirm => t!("confirmed", "done to it"),
+    }
+}
+
+/// What a verb does to many.
+pub(crate) fn participle_of_many(verb: Move) -> &'static str {
+    match verb {
+        Move::Pause => t!("paused", "done to them"),
+        Move::Resume => t!("resumed", "done to them"),
+        Move::Discard => t!("discarded", "done to them"),
+        Move::Resend => t!("resent", "done to them"),
+        Move::Confirm => t!("confirmed", "done to them"),
+    }
+}
+
+/// An entry of a history.
+pub(crate) fn entry_name(what: What) -> &'static str {
+    match what {
+        What::Succeeded => t!("succeeded"),
+        What::Notified => t!("notified"),
+        What::Retried => t!("retried"),
+        What::Failed => t!("failed"),
+        What::Released => t!("released"),
+        What::Lapsed => t!("lapsed"),
+        What::Unconfirmed => t!("unconfirmed"),
+        What::Paused => t!("paused", "done to it"),
+        What::Resumed => t!("resumed", "done to it"),
+        What::Discarded => t!("discarded", "done to it"),
+        What::Resent => t!("resent", "done to it"),
+        What::Confirmed => t!("confirmed", "done to it"),
+    }
+}
+
+pub(crate) fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Admin => t!("admin"),
+        Role::User => t!("user", "role"),
+        Role::Readonly => t!("readonly"),
+    }
 }
 
 /// The colour of an entry: the state it is closest to.
@@ -92,7 +154,7 @@ pub(crate) fn tally(n: u64, path: &str) -> Markup {
 /// How the states share a whole, as a thin bar. What is done or discarded is left out: the bar is about what is left.
 pub(crate) fn share(counts: &StateCounts) -> Markup {
     let shown = [State::Running, State::Queued, State::Notified, State::Paused, State::Failed];
-    let slices = shown.map(|state| (state.name(), state.name(), counts.of(state)));
+    let slices = shown.map(|state| (state.name(), state_name(state), counts.of(state)));
     stacked(&slices, slices.iter().map(|(_, _, n)| n).sum())
 }
 
@@ -120,11 +182,11 @@ pub(crate) fn stacked(slices: &[(&str, &str, u64)], whole: u64) -> Markup {
 /// What a verb is called on a button.
 pub(crate) fn verb_name(verb: Move) -> &'static str {
     match verb {
-        Move::Pause => "Pause",
-        Move::Resume => "Resume",
-        Move::Discard => "Discard",
-        Move::Resend => "Retry",
-        Move::Confirm => "Confirm",
+        Move::Pause => t!("Pause"),
+        Move::Resume => t!("Resume"),
+        Move::Discard => t!("Discard"),
+        Move::Resend => t!("Retry"),
+        Move::Confirm => t!("Confirm"),
     }
 }
 
@@ -148,7 +210,7 @@ pub(crate) fn task_buttons(person: &Person, id: TaskId, state: State) -> Markup 
 pub(crate) fn pager(path: &str, params: &Params, next: Option<String>, words: (&str, &str)) -> Markup {
     let (first, further) = words;
     html! {
-        nav.pager aria-label="More" {
+        nav.pager aria-label=(t!("More")) {
             @if params.get("cursor").is_some() {
                 a.button href=(params.without("cursor").link(path)) { "← " (first) }
             }
@@ -159,7 +221,7 @@ pub(crate) fn pager(path: &str, params: &Params, next: Option<String>, words: (&
 
 /// A button that asks once more before it does what cannot be undone.
 pub(crate) fn delete_form(person: &Person, action: &str, thing: &str, warning: &str) -> Markup {
-    asking_form(person, "Delete…", action, html! { p { (warning) } button.danger { "Delete " (thing) } })
+    asking_form(person, t!("Delete…"), action, html! { p { (warning) } button.danger { (rich!("Delete {}", thing)) } })
 }
 
 /// A button that opens the form it is about: a sentence on what will happen, and the button that does it.
@@ -196,6 +258,12 @@ pub(crate) fn time_filter(params: &Params, label: &str, name: &str) -> Markup {
     let typed = params.get(name);
     let value = typed.map(|text| words::read_time(text).map_or_else(|| text.to_owned(), words::field));
     html! { label.time { span.label { (label) } input type="datetime-local" step="1" name=(name) value=[value]; } }
+}
+
+/// A choice among texts of ours.
+pub(crate) fn choose(name: &str, options: &[(&str, Text)], chosen: &str) -> Markup {
+    let options: Vec<(&str, &str)> = options.iter().map(|(value, text)| (*value, text.get())).collect();
+    select(name, &options, chosen)
 }
 
 /// A choice among names.

@@ -141,7 +141,31 @@ impl Plot<'_> {
                 path class={ "line s-" (series.tone) } d=(path) {}
                 @for (x, y) in dots { circle class={ "s-" (series.tone) } cx=(short(x)) cy=(short(y)) r="2.5" {} }
             }
+            (self.strips())
         }
+    }
+
+    /// Lines are thin: the whole height of a place tells its values under the pointer.
+    fn strips(&self) -> Markup {
+        html! {
+            @for (place, name) in self.places.iter().enumerate() {
+                @let told = self.told(place);
+                @if !told.is_empty() {
+                    rect.strip x=(short(self.x_of(place))) y=(TOP) width=(short(self.step())) height=(short(HEIGHT - TOP - BOTTOM)) {
+                        title { (name) ": " (told.join(", ")) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each series with its value at this place.
+    fn told(&self, place: usize) -> Vec<String> {
+        let told = |series: &Series<'_>| {
+            let value = series.values.get(place).copied().flatten()?;
+            Some(format!("{} {}", series.name, (self.number)(value)))
+        };
+        self.series.iter().filter_map(told).collect()
     }
 
     /// The way of the pen, lifted over gaps; and the points that stand alone, which no line shows.

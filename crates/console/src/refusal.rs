@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use malla_queue::Error;
 
-use crate::words;
+use crate::{tongue, words};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -22,7 +22,8 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     pub(crate) fn not_found(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, format!("{what} does not exist, or it belongs to a group you are not in."))
+        let what = tongue::told(what.to_owned());
+        Self::new(StatusCode::NOT_FOUND, say!("{what} does not exist, or it belongs to a group you are not in.", what))
     }
 
     pub(crate) fn bad(sentence: impl Into<String>) -> Self {
@@ -40,26 +41,26 @@ impl Refusal {
     /// The page's headline for a status.
     pub(crate) fn headline(status: StatusCode) -> &'static str {
         match status {
-            StatusCode::BAD_REQUEST => "That cannot be read",
-            StatusCode::FORBIDDEN => "Not allowed",
-            StatusCode::NOT_FOUND => "Not found",
-            StatusCode::METHOD_NOT_ALLOWED => "Not this way",
-            StatusCode::CONFLICT => "That is not possible now",
-            StatusCode::PAYLOAD_TOO_LARGE => "Too large",
-            StatusCode::TOO_MANY_REQUESTS => "Too many tries",
-            StatusCode::SERVICE_UNAVAILABLE => "Not available",
-            _ => "Something went wrong",
+            StatusCode::BAD_REQUEST => t!("That cannot be read"),
+            StatusCode::FORBIDDEN => t!("Not allowed"),
+            StatusCode::NOT_FOUND => t!("Not found"),
+            StatusCode::METHOD_NOT_ALLOWED => t!("Not this way"),
+            StatusCode::CONFLICT => t!("That is not possible now"),
+            StatusCode::PAYLOAD_TOO_LARGE => t!("Too large"),
+            StatusCode::TOO_MANY_REQUESTS => t!("Too many tries"),
+            StatusCode::SERVICE_UNAVAILABLE => t!("Not available"),
+            _ => t!("Something went wrong"),
         }
     }
 
     /// What to say when a handler gave a status and no words.
     pub(crate) fn of_status(status: StatusCode) -> Self {
         let sentence = match status {
-            StatusCode::METHOD_NOT_ALLOWED => "This address does not take that kind of request.",
-            StatusCode::PAYLOAD_TOO_LARGE => "The form is too large: shorten what you typed.",
-            StatusCode::NOT_FOUND => "There is no such page.",
-            _ if status.is_client_error() => "The request cannot be read: go back and try again.",
-            _ => "The console could not answer: the server's log says why.",
+            StatusCode::METHOD_NOT_ALLOWED => t!("This address does not take that kind of request."),
+            StatusCode::PAYLOAD_TOO_LARGE => t!("The form is too large: shorten what you typed."),
+            StatusCode::NOT_FOUND => t!("There is no such page."),
+            _ if status.is_client_error() => t!("The request cannot be read: go back and try again."),
+            _ => t!("The console could not answer: the server's log says why."),
         };
         Self::new(status, sentence)
     }
@@ -79,8 +80,9 @@ impl From<Error> for Refusal {
             Error::Full { .. } | Error::NotAvailable(_) | Error::Deposed => StatusCode::SERVICE_UNAVAILABLE,
             Error::Unavailable(why) => {
                 tracing::warn!(why, "the console cannot reach the store");
-                let sentence =
-                    "The store is not available: nothing was changed that you were not told of; try again in a moment.";
+                let sentence = t!(
+                    "The store is not available: nothing was changed that you were not told of; try again in a moment."
+                );
                 return Self::new(StatusCode::SERVICE_UNAVAILABLE, sentence);
             }
             Error::Internal(why) => {
@@ -88,7 +90,7 @@ impl From<Error> for Refusal {
                 return Self::of_status(StatusCode::INTERNAL_SERVER_ERROR);
             }
         };
-        Self::new(status, error.to_string())
+        Self::new(status, tongue::told(error.to_string()))
     }
 }
 
@@ -113,7 +115,7 @@ impl IntoResponse for Refusal {
 pub(crate) fn mendable(error: Error) -> Result<String, Refusal> {
     match error {
         Error::Invalid(_) | Error::Taken(_) | Error::NotFound(_) | Error::WrongState { .. } | Error::ShownOnce => {
-            Ok(as_sentence(error.to_string()))
+            Ok(as_sentence(tongue::told(error.to_string())))
         }
         other => Err(other.into()),
     }

@@ -12,9 +12,10 @@ use axum::routing::{get, post};
 use crate::caller::{Caller, from_elsewhere};
 use crate::frame::{Page, document};
 use crate::refusal::Refusal;
+use crate::tongue::Lang;
 use crate::{
     Console, analyze, assets, audit, cluster, cookie, fetch, groups, lanes, live, login, notify, overview, parts,
-    tasks, theme, tokens, users, wiki,
+    settings, tasks, theme, tokens, tongue, users, wiki,
 };
 
 /// Forms are small.
@@ -35,17 +36,23 @@ pub(crate) fn router(console: Console) -> Router {
         .route("/login", get(login::show).post(login::sign_in))
         .route("/logout", post(login::sign_out))
         .route("/theme", post(theme::choose))
+        .route("/language", post(tongue::choose))
         .route("/live", get(live::stream))
         .route("/tasks", get(tasks::list::show))
         .route("/tasks/act", get(tasks::bulk::confirm).post(tasks::bulk::act))
+        .route(tasks::new::NEW, get(tasks::new::show).post(tasks::new::submit))
         .route("/tasks/{id}", get(tasks::detail::show))
         .route("/tasks/{id}/act", post(tasks::act))
+        .route("/tasks.csv", get(tasks::list::csv))
         .route("/lanes", get(lanes::list::show))
+        .route("/lanes.csv", get(lanes::list::csv))
         .route("/lane", get(lanes::detail::show).post(lanes::detail::change))
         .route("/lane/pause", post(lanes::pause))
         .route("/audit", get(audit::show))
+        .route("/audit.csv", get(audit::csv))
         .route(cluster::CLUSTER, get(cluster::show))
         .route(cluster::RESTART, post(cluster::restart))
+        .route(settings::SETTINGS, get(settings::show))
         .route("/users", get(users::list::show).post(users::list::create))
         .route("/users/{name}", get(users::detail::show).post(users::detail::change))
         .route("/users/{name}/delete", post(users::detail::delete))
@@ -72,16 +79,21 @@ async fn no_such_page() -> Refusal {
 
 /// Finds out who calls, turns foreign forms away, and puts the frame around what the handler answers.
 async fn dress(State(console): State<Console>, request: Request, next: Next) -> Response {
-    let (mut head, body) = request.into_parts();
-    if head.uri.path().starts_with(API) {
+    if request.uri().path().starts_with(API) {
         return StatusCode::NOT_FOUND.into_response();
     }
+    Lang::of(request.headers()).speaking(dressed(console, request, next)).await
+}
+
+async fn dressed(console: Console, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
     let caller = match Caller::of(&console, &head).await {
         Ok(caller) => Arc::new(caller),
         Err(error) => return framed(&console, &Caller::stranger(&head), Refusal::from(error).into_response()),
     };
     let response = if !head.method.is_safe() && from_elsewhere(&head) {
-        Refusal::forbidden("This form was sent from another site: open the console and do it there.").into_response()
+        Refusal::forbidden(t!("This form was sent from another site: open the console and do it there."))
+            .into_response()
     } else {
         head.extensions.insert(caller.clone());
         next.run(Request::from_parts(head, body)).await
@@ -106,6 +118,8 @@ fn framed(console: &Console, caller: &Caller, mut response: Response) -> Respons
     head.headers.remove(header::CONTENT_LENGTH);
     head.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     head.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    head.headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(Lang::now().code()));
+    head.headers.insert(header::VARY, HeaderValue::from_static("accept-language, cookie"));
     if caller.notice.is_some() {
         head.headers.append(header::SET_COOKIE, cookie::clear(cookie::NOTICE, console.settings.secure_cookies));
     }
@@ -115,9 +129,9 @@ fn framed(console: &Console, caller: &Caller, mut response: Response) -> Respons
 fn refused(caller: &Caller, refusal: &Refusal) -> Page {
     let (status, sentence) = match refusal {
         Refusal::Sentence { status, sentence } => (*status, sentence.as_str()),
-        Refusal::SignIn { .. } => (StatusCode::FORBIDDEN, "Sign in first."),
+        Refusal::SignIn { .. } => (StatusCode::FORBIDDEN, t!("Sign in first.")),
     };
-    let home = if caller.person.is_some() { ("/", "Go to the overview") } else { ("/login", "Sign in") };
+    let home = if caller.person.is_some() { ("/", t!("Go to the overview")) } else { ("/login", t!("Sign in")) };
     Page::new("", Refusal::headline(status)).status(status).still(parts::empty(sentence, Some(home)))
 }
 

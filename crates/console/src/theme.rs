@@ -30,6 +30,15 @@ impl Theme {
         }
     }
 
+    /// As a person says it.
+    pub(crate) fn told(self) -> &'static str {
+        match self {
+            Theme::System => t!("system"),
+            Theme::Light => t!("light"),
+            Theme::Dark => t!("dark"),
+        }
+    }
+
     /// Any other name is the system's choice.
     pub(crate) fn named(name: &str) -> Self {
         Theme::ALL.into_iter().find(|theme| theme.name() == name).unwrap_or_default()

@@ -13,15 +13,22 @@ use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
+use crate::tongue::Text;
 use crate::visitor::{Administer, Posted, Visitor, go};
 use crate::{Console, parts, users, words};
 
 const ROWS: usize = 100;
 const PREFIX: &str = "malla_";
-const ROLES: [(&str, &str); 3] = [("readonly", "readonly"), ("user", "user"), ("admin", "admin")];
+const ROLES: [(&str, Text); 3] =
+    [("readonly", key!("readonly")), ("user", key!("user", "role")), ("admin", key!("admin"))];
 /// How long a token may last, in days.
-const LIVES: [(&str, &str); 5] =
-    [("", "until deleted"), ("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "a year")];
+const LIVES: [(&str, Text); 5] = [
+    ("", key!("until deleted")),
+    ("7", key!("7 days")),
+    ("30", key!("30 days")),
+    ("90", key!("90 days")),
+    ("365", key!("a year")),
+];
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) async fn show(
@@ -44,35 +51,35 @@ async fn list(
     let more = tokens.len() > ROWS;
     tokens.truncate(ROWS);
     let next = tokens.last().filter(|_| more).map(|token| token.name.clone());
-    Ok(Page::new("/tokens", "Tokens")
+    Ok(Page::new("/tokens", t!("Tokens"))
         .still(news)
         .still(rows(person, console.now(), &tokens))
-        .still(parts::pager("/tokens", &params.only(&["cursor"]), next, ("First", "Further")))
+        .still(parts::pager("/tokens", &params.only(&["cursor"]), next, (t!("First"), t!("Further"))))
         .still(form(person, typed, error)))
 }
 
 fn rows(person: &Person, now: UnixMs, tokens: &[Token]) -> Markup {
     if tokens.is_empty() {
-        return parts::empty("There are no tokens yet. Programs use them to call the API.", None);
+        return parts::empty(t!("There are no tokens yet. Programs use them to call the API."), None);
     }
     html! {
         section.card {
             table.rows {
                 thead { tr {
-                    th { "Token" } th { "Role" } th { "Group" } th { "Created" } th { "By" } th { "Last used" }
-                    th { "Expires" } th {}
+                    th { (t!("Token")) } th { (t!("Role")) } th { (t!("Group")) } th { (t!("Created")) } th { (t!("By")) } th { (t!("Last used")) }
+                    th { (t!("Expires")) } th {}
                 } }
                 tbody { @for token in tokens { tr {
-                    td data-label="Token" { (token.name) }
-                    td data-label="Role" { span.badge.role { (token.role) } }
-                    td data-label="Group" { (token.group.as_deref().unwrap_or("–")) }
-                    td data-label="Created" { (words::time(now, token.created_at)) }
-                    td data-label="By" { (token.created_by) }
-                    td data-label="Last used" { (or_never(now, token.last_used_at)) }
-                    td data-label="Expires" { (or_never(now, token.expires_at)) }
+                    td data-label=(t!("Token")) { (token.name) }
+                    td data-label=(t!("Role")) { span.badge.role { (parts::role_name(token.role)) } }
+                    td data-label=(t!("Group")) { (token.group.as_deref().unwrap_or("–")) }
+                    td data-label=(t!("Created")) { (words::time(now, token.created_at)) }
+                    td data-label=(t!("By")) { (token.created_by) }
+                    td data-label=(t!("Last used")) { (or_never(now, token.last_used_at)) }
+                    td data-label=(t!("Expires")) { (or_never(now, token.expires_at)) }
                     td.end {
                         (parts::delete_form(person, &format!("/tokens/{}/delete", token.name), &token.name,
-                            "Programs that use it will be refused at once."))
+                            t!("Programs that use it will be refused at once.")))
                     }
                 } } }
             }
@@ -81,26 +88,26 @@ fn rows(person: &Person, now: UnixMs, tokens: &[Token]) -> Markup {
 }
 
 fn or_never(now: UnixMs, at: Option<UnixMs>) -> Markup {
-    html! { @match at { Some(at) => (words::time(now, at)), None => span.quiet { "never" } } }
+    html! { @match at { Some(at) => (words::time(now, at)), None => span.quiet { (t!("never")) } } }
 }
 
 fn form(person: &Person, typed: &Params, error: Option<&str>) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "New token" } }
+            div.card-head { h2 { (t!("New token")) } }
             (parts::error_line(error))
             form.fields method="post" action="/tokens" {
                 (parts::form_secret(person))
-                (parts::field("Name", "What it is for: letters, digits and - _ . @", None, html! {
+                (parts::field(t!("Name"), t!("What it is for: letters, digits and - _ . @"), None, html! {
                     input name="name" value=(typed.typed("name")) maxlength="64" autocapitalize="none"
                         spellcheck="false" autocomplete="off" required;
                 }))
-                (parts::field("Role", "", None, parts::select("role", &ROLES, typed.get("role").unwrap_or("user"))))
-                (parts::field("Group", "Without one it must be an admin's, or it sees nothing.", None, html! {
+                (parts::field(t!("Role"), "", None, parts::choose("role", &ROLES, typed.get("role").unwrap_or("user"))))
+                (parts::field(t!("Group"), t!("Without one it must be an admin's, or it sees nothing."), None, html! {
                     input name="group" value=(typed.typed("group")) autocapitalize="none" spellcheck="false";
                 }))
-                (parts::field("Lasts", "", None, parts::select("days", &LIVES, typed.typed("days"))))
-                div.buttons { button.primary { "Create token" } }
+                (parts::field(t!("Lasts"), "", None, parts::choose("days", &LIVES, typed.typed("days"))))
+                div.buttons { button.primary { (t!("Create token")) } }
             }
         }
     }
@@ -112,7 +119,7 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Admi
     let none = Params::default();
     match add(&console, visitor, fields, &secret).await {
         Ok(token) => {
-            let news = users::shown_once(&format!("Token {} is created.", token.name), secret.reveal());
+            let news = users::shown_once(&say!("Token {} is created.", token.name), secret.reveal());
             list(&console, visitor, &none, news, &none, None).await
         }
         Err(error) => {
@@ -146,7 +153,7 @@ async fn add(console: &Console, person: &Person, fields: &Params, secret: &Secre
 fn read_days(fields: &Params) -> malla_queue::Result<Option<u32>> {
     let days = fields.get("days").map(|text| text.parse().ok().filter(|days| (1..=3650).contains(days)));
     match days {
-        Some(None) => Err(Error::Invalid("a token lasts from 1 to 3650 days, or until deleted".into())),
+        Some(None) => Err(Error::Invalid(t!("a token lasts from 1 to 3650 days, or until deleted").into())),
         Some(days) => Ok(days),
         None => Ok(None),
     }
@@ -159,5 +166,5 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     let act = Act::new(&posted.visitor.principal.actor, "token.delete", &name);
     console.access.delete_token(&Scope::All, &name, act).await?;
-    Ok(go(&console, "/tokens", Notice::good(format!("Token {name} is deleted."))))
+    Ok(go(&console, "/tokens", Notice::good(say!("Token {name} is deleted.", name))))
 }

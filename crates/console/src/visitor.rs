@@ -52,9 +52,9 @@ impl<P: Needs> FromRequestParts<Console> for Visitor<P> {
 
 fn why_not(permission: Permission) -> &'static str {
     match permission {
-        Permission::See => "You may not see this.",
-        Permission::Change => "Your role is readonly: ask an admin for the role user to change something.",
-        Permission::Administer => "This is for admins: ask one of them.",
+        Permission::See => t!("You may not see this."),
+        Permission::Change => t!("Your role is readonly: ask an admin for the role user to change something."),
+        Permission::Administer => t!("This is for admins: ask one of them."),
     }
 }
 
@@ -73,7 +73,8 @@ impl<P: Needs> FromRequest<Console> for Posted<P> {
         let body = Bytes::from_request(Request::from_parts(parts, body), console).await;
         let fields = Params::parse(&body.map_err(IntoResponse::into_response)?);
         if !same_secret(fields.raw("csrf"), &visitor.csrf) {
-            let sentence = "The form is too old or not from this console: go back, reload the page and send it again.";
+            let sentence =
+                t!("The form is too old or not from this console: go back, reload the page and send it again.");
             return Err(Refusal::forbidden(sentence).into_response());
         }
         Ok(Self { visitor, fields })

@@ -1,9 +1,11 @@
-//! Numbers, sizes and times in the words of a person.
+//! Numbers, sizes and times in the words of a person, as their language writes them.
 
 use std::time::Duration;
 
 use malla_queue::UnixMs;
 use maud::{Markup, html};
+
+use crate::tongue::{Lang, Noun, Text};
 
 /// Seconds are told in steps of five, so that a live page does not fidget.
 const STEP_S: u64 = 5;
@@ -11,23 +13,71 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// `12,345`
+/// The days of the week, Monday first.
+pub(crate) const DAYS: [Text; 7] =
+    [key!("Mon"), key!("Tue"), key!("Wed"), key!("Thu"), key!("Fri"), key!("Sat"), key!("Sun")];
+const MONTHS: [Text; 12] = [
+    key!("Jan"),
+    key!("Feb"),
+    key!("Mar"),
+    key!("Apr"),
+    key!("May"),
+    key!("Jun"),
+    key!("Jul"),
+    key!("Aug"),
+    key!("Sep"),
+    key!("Oct"),
+    key!("Nov"),
+    key!("Dec"),
+];
+
+/// `12,345`; in Spanish `12.345`, and four digits stay together.
 pub(crate) fn count(n: u64) -> String {
+    let (mark, least) = match Lang::now() {
+        Lang::English => (',', 4),
+        Lang::Spanish => ('.', 5),
+    };
     let digits = n.to_string();
+    if digits.len() < least {
+        return digits;
+    }
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
+            text.push(mark);
         }
         text.push(digit);
     }
     text
 }
 
+/// `3.14`; in Spanish `3,14`.
+pub(crate) fn decimal(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match Lang::now() {
+        Lang::English => text,
+        Lang::Spanish => text.replace('.', ","),
+    }
+}
+
+/// With so many digits at most.
+pub(crate) fn short_decimal(value: f64, digits: usize) -> String {
+    let text = decimal(value, digits);
+    if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches(['.', ',']).to_owned() }
+}
+
+/// A count on an axis: in full while it is short.
+pub(crate) fn on_axis(value: f64) -> String {
+    match value {
+        _ if value >= 1e6 => format!("{} M", decimal(value / 1e6, 1)),
+        _ if value >= 1e4 => format!("{} k", decimal(value / 1e3, 0)),
+        _ => decimal(value, usize::from(value.fract() != 0.0)),
+    }
+}
+
 /// `1 task`, `2,000 tasks`
-pub(crate) fn counted(n: u64, thing: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {thing}{s}", count(n))
+pub(crate) fn counted(n: u64, thing: Noun) -> String {
+    format!("{} {}", count(n), if n == 1 { thing.one.get() } else { thing.many.get() })
 }
 
 /// `Discarded`
@@ -39,9 +89,9 @@ pub(crate) fn capital(word: &str) -> String {
 pub(crate) fn bytes(n: usize) -> String {
     match n {
         0..1024 => format!("{n} B"),
-        1024..0x10_0000 => format!("{:.1} KiB", n as f64 / 1024.0),
-        0x10_0000..0x4000_0000 => format!("{:.1} MiB", n as f64 / f64::from(1 << 20)),
-        _ => format!("{:.1} GiB", n as f64 / f64::from(1 << 30)),
+        1024..0x10_0000 => format!("{} KiB", decimal(n as f64 / 1024.0, 1)),
+        0x10_0000..0x4000_0000 => format!("{} MiB", decimal(n as f64 / f64::from(1 << 20), 1)),
+        _ => format!("{} GiB", decimal(n as f64 / f64::from(1 << 30), 1)),
     }
 }
 
@@ -50,20 +100,38 @@ pub(crate) fn relative(now: UnixMs, at: UnixMs) -> String {
     let past = at <= now;
     let seconds = if past { at.until(now) } else { now.until(at) }.as_secs();
     let text = match seconds {
-        0..STEP_S => return "now".to_owned(),
+        0..STEP_S => return t!("now").to_owned(),
         STEP_S..MINUTE => format!("{} s", seconds / STEP_S * STEP_S),
         MINUTE..HOUR => format!("{} min", seconds / MINUTE),
         HOUR..DAY => format!("{} h", seconds / HOUR),
-        _ if seconds < 2 * DAY => "1 day".to_owned(),
-        _ if seconds <= 30 * DAY => format!("{} days", seconds / DAY),
-        _ => return strftime(at, "%Y-%m-%d"),
+        _ if seconds <= 30 * DAY => counted!(seconds / DAY, "day", "days"),
+        _ => return date(at),
     };
-    if past { format!("{text} ago") } else { format!("in {text}") }
+    if past { say!("{} ago", text) } else { say!("in {}", text) }
+}
+
+/// `2026-01-31`; in Spanish `31/01/2026`.
+pub(crate) fn date(at: UnixMs) -> String {
+    strftime(at, of_lang("%Y-%m-%d", "%d/%m/%Y"))
+}
+
+/// `2026-01-31 12:00`: a history is read by its dates.
+pub(crate) fn minute(at: UnixMs) -> String {
+    strftime(at, of_lang("%Y-%m-%d %H:%M", "%d/%m/%Y %H:%M"))
+}
+
+/// `2026-01-31 12:00:00 UTC`
+pub(crate) fn second(at: UnixMs) -> String {
+    strftime(at, of_lang("%Y-%m-%d %H:%M:%S UTC", "%d/%m/%Y %H:%M:%S UTC"))
 }
 
 /// `2026-01-31 12:00:00.123 UTC`
 pub(crate) fn full(at: UnixMs) -> String {
-    strftime(at, "%Y-%m-%d %H:%M:%S%.3f UTC")
+    strftime(at, of_lang("%Y-%m-%d %H:%M:%S%.3f UTC", "%d/%m/%Y %H:%M:%S%.3f UTC"))
+}
+
+fn of_lang(english: &'static str, spanish: &'static str) -> &'static str {
+    Text::new(english, spanish).get()
 }
 
 /// As `<input type="datetime-local">` wants it.
@@ -71,12 +139,14 @@ pub(crate) fn field(at: UnixMs) -> String {
     strftime(at, "%Y-%m-%dT%H:%M:%S")
 }
 
-/// In UTC.
+/// In UTC; the names of days and months in the language of the page.
 pub(crate) fn strftime(at: UnixMs, format: &str) -> String {
-    match jiff::Timestamp::from_millisecond(at.0) {
-        Ok(time) => time.strftime(format).to_string(),
-        Err(_) => format!("{} ms", at.0),
-    }
+    let Ok(time) = jiff::Timestamp::from_millisecond(at.0) else { return format!("{} ms", at.0) };
+    let date = time.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = usize::try_from(date.weekday().to_monday_zero_offset()).unwrap_or(0);
+    let month = usize::try_from(date.month() - 1).unwrap_or(0);
+    let format = format.replace("%a", DAYS[day].get()).replace("%b", MONTHS[month].get());
+    time.strftime(&format).to_string()
 }
 
 /// A time from a field: `2026-01-31`, `2026-01-31T12:00` (both UTC) or a full timestamp.
@@ -99,7 +169,9 @@ pub(crate) fn lasted(time: Duration) -> String {
     match seconds {
         _ if time < Duration::from_secs(1) => format!("{} ms", time.as_millis()),
         0..MINUTE if time.subsec_millis() < 100 => format!("{seconds} s"),
-        0..MINUTE => format!("{seconds}.{} s", time.subsec_millis() / 100),
+        0..MINUTE => {
+            format!("{} s", decimal(f64::from(u32::try_from(time.as_millis() / 100).unwrap_or(u32::MAX)) / 10.0, 1))
+        }
         MINUTE..HOUR => two(seconds / MINUTE, "min", seconds % MINUTE, "s"),
         HOUR..DAY => two(seconds / HOUR, "h", seconds % HOUR / MINUTE, "min"),
         _ => two(seconds / DAY, "d", seconds % DAY / HOUR, "h"),
@@ -142,10 +214,30 @@ mod tests {
         for (n, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(n), expected);
         }
-        assert_eq!((counted(1, "task"), counted(0, "task")), ("1 task".into(), "0 tasks".into()));
+        assert_eq!((counted!(1, "task", "tasks"), counted!(0, "task", "tasks")), ("1 task".into(), "0 tasks".into()));
         for (n, expected) in [(12, "12 B"), (1_536, "1.5 KiB"), (3 << 20, "3.0 MiB"), (5 << 30, "5.0 GiB")] {
             assert_eq!(bytes(n), expected);
         }
+    }
+
+    #[test]
+    fn spanish_has_its_own_marks_and_order() {
+        Lang::Spanish.speaking_now(|| {
+            for (n, expected) in [(0, "0"), (1_000, "1000"), (12_345, "12.345"), (1_234_567, "1.234.567")] {
+                assert_eq!(count(n), expected);
+            }
+            assert_eq!((decimal(3.14159, 2), short_decimal(2.5, 4)), ("3,14".into(), "2,5".into()));
+            assert_eq!(bytes(1_536), "1,5 KiB");
+            assert_eq!(
+                (counted!(1, "task", "tasks"), counted!(2, "task", "tasks")),
+                ("1 tarea".into(), "2 tareas".into())
+            );
+            assert_eq!(lasted(Duration::from_millis(1_290)), "1,2 s");
+            let at = |seconds: i64| relative(NOW, UnixMs(NOW.0 + seconds * 1_000));
+            assert_eq!((at(0), at(-60), at(3_700)), ("ahora".into(), "hace 1 min".into(), "dentro de 1 h".into()));
+            assert_eq!((at(-86_400), at(-40 * 86_400)), ("hace 1 día".into(), "05/10/2023".into()));
+            assert_eq!(strftime(NOW, "%a %d %b"), "mar 14 nov");
+        });
     }
 
     #[test]

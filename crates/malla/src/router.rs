@@ -9,7 +9,7 @@ use malla_queue::SystemClock;
 use malla_store::Opened;
 use metrics_exporter_prometheus::PrometheusHandle;
 
-use crate::config::Config;
+use crate::config::{Config, Shown};
 use crate::roles::{Crew, Rooms};
 
 /// The API and the console with what they work with.
@@ -78,6 +78,7 @@ pub(crate) fn router(
             session_lasts: Duration::from_secs(config.console.session_h * 3_600),
             anonymous_role: config.anonymous_role(),
             version: env!("CARGO_PKG_VERSION"),
+            effective: config.shown.iter().map(Shown::for_console).collect(),
         },
     });
     malla_api::layers(api.merge(console), &settings)

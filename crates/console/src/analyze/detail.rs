@@ -7,7 +7,7 @@ use malla_queue::{Act, Error, Lane};
 use maud::{Markup, html};
 
 use super::answers::Answers;
-use super::{ANALYSES, facts, path_of, read_id};
+use super::{ANALYSES, facts, path_of, read_id, state_name};
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
@@ -70,11 +70,11 @@ async fn page(
     let lane = lane(console, person, study).await?;
     let group = groups::names(console, [study.group].into_iter()).await?.into_values().next();
     let now = console.now();
-    let page = Page::new(ANALYSES, format!("Analysis {}", study.id))
-        .up(ANALYSES, "Analyses")
+    let page = Page::new(ANALYSES, say!("Analysis {}", study.id))
+        .up(ANALYSES, t!("Analyses"))
         .lead(html! {
-            (study.kind) ", begun " (words::time(now, study.created_at))
-            @if let Some(group) = &group { " for " (group) }
+            (rich!("{}, begun {}", study.kind, words::time(now, study.created_at)))
+            @if let Some(group) = &group { " " (rich!("for {}", group)) }
         })
         .live("progress", facts::how_far(now, study))
         .live("figures", facts::tiles(now, study))
@@ -103,7 +103,7 @@ async fn answers(console: &Console, study: &Study) -> Result<Markup, Refusal> {
     Ok(match study.state {
         StudyState::Succeeded => Answers::made(console, study).await?.cards(),
         StudyState::Collecting | StudyState::Computing if study.mapped > 0 => html! {
-            div.buttons { a.button href={ (path_of(study.id)) "?" (SO_FAR) "=1" } { "Show the answers so far" } }
+            div.buttons { a.button href={ (path_of(study.id)) "?" (SO_FAR) "=1" } { (t!("Show the answers so far")) } }
         },
         _ => html! {},
     })
@@ -113,7 +113,7 @@ fn ready(study: &Study) -> Markup {
     html! {
         @if study.state.is_over() {
             p.notice.good[study.state == StudyState::Succeeded] {
-                "It has come to its end. " a href=(path_of(study.id)) { "Show how it ended" }
+                (t!("It has come to its end.")) " " a href=(path_of(study.id)) { (t!("Show how it ended")) }
             }
         }
     }
@@ -126,11 +126,12 @@ pub(crate) async fn cancel(
 ) -> Result<Response, Refusal> {
     let study = find(&console, &posted.visitor, &id).await?;
     if study.state.is_over() {
-        let notice = Notice::bad(format!("The analysis was over already ({}): nothing was cancelled.", study.state));
+        let notice =
+            Notice::bad(say!("The analysis was over already ({}): nothing was cancelled.", state_name(study.state)));
         return Ok(go(&console, &path_of(study.id), notice));
     }
     end(&console, &posted, &study, Only::Cancel, "analysis.cancel").await?;
-    let notice = Notice::good("The analysis is cancelled: its batches are dropped.");
+    let notice = Notice::good(t!("The analysis is cancelled: its batches are dropped."));
     Ok(go(&console, &path_of(study.id), notice))
 }
 
@@ -141,11 +142,11 @@ pub(crate) async fn forget(
 ) -> Result<Response, Refusal> {
     let study = find(&console, &posted.visitor, &id).await?;
     if !study.state.is_over() {
-        let notice = Notice::bad("The analysis is under way: cancel it before it is forgotten.");
+        let notice = Notice::bad(t!("The analysis is under way: cancel it before it is forgotten."));
         return Ok(go(&console, &path_of(study.id), notice));
     }
     end(&console, &posted, &study, Only::Forget, "analysis.forget").await?;
-    Ok(go(&console, ANALYSES, Notice::good(format!("The analysis {} is forgotten.", study.id))))
+    Ok(go(&console, ANALYSES, Notice::good(say!("The analysis {} is forgotten.", study.id))))
 }
 
 async fn end(

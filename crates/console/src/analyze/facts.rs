@@ -10,17 +10,18 @@ use serde_json::Value;
 use super::{batches, pace, path_of, progress, state_badge};
 use crate::caller::Person;
 use crate::params::Params;
+use crate::tongue::Text;
 use crate::{parts, words};
 
-const CANCEL_WARNING: &str = "Its batches are dropped, and there will be no answers. Others go on.";
-const FORGET_WARNING: &str = "It goes from the list for good, with its answers.";
+const CANCEL_WARNING: Text = key!("Its batches are dropped, and there will be no answers. Others go on.");
+const FORGET_WARNING: Text = key!("It goes from the list for good, with its answers.");
 
 pub(super) fn how_far(now: UnixMs, study: &Study) -> Markup {
     html! {
         section.card.progress {
             div.task-head {
                 (state_badge(study.state))
-                strong { (words::count(study.mapped)) " of " (words::count(batches(study))) " batches" }
+                strong { (rich!("{} of {} batches", words::count(study.mapped), words::count(batches(study)))) }
                 span.quiet { (pace::told(now, study)) }
             }
             (progress(study))
@@ -32,11 +33,11 @@ pub(super) fn how_far(now: UnixMs, study: &Study) -> Markup {
 pub(super) fn tiles(now: UnixMs, study: &Study) -> Markup {
     let rate = pace::rows_a_second(now, study).map_or("–".into(), words::count);
     html! {
-        ul.tiles.small-tiles.four aria-label="Figures" {
-            (tile("Rows", &words::count(study.lines.read)))
-            (tile("Rows a second", &rate))
-            (tile("Came in", &words::bytes(usize::try_from(study.bytes).unwrap_or(usize::MAX))))
-            (tile("Bad lines", &words::count(study.lines.bad)))
+        ul.tiles.small-tiles.four aria-label=(t!("Figures")) {
+            (tile(t!("Rows"), &words::count(study.lines.read)))
+            (tile(t!("Rows a second"), &rate))
+            (tile(t!("Came in"), &words::bytes(usize::try_from(study.bytes).unwrap_or(usize::MAX))))
+            (tile(t!("Bad lines"), &words::count(study.lines.bad)))
         }
     }
 }
@@ -51,8 +52,8 @@ pub(super) fn cancel_form(person: &Person, study: &Study) -> Markup {
     let action = format!("{}/cancel", path_of(study.id));
     html! {
         @if person.may(Permission::Change) && !study.state.is_over() {
-            (parts::asking_form(person, "Cancel…", &action, html! {
-                p { (CANCEL_WARNING) } button.danger { "Cancel the analysis" }
+            (parts::asking_form(person, t!("Cancel…"), &action, html! {
+                p { (CANCEL_WARNING) } button.danger { (t!("Cancel the analysis")) }
             }))
         }
     }
@@ -63,8 +64,8 @@ pub(super) fn forget_form(person: &Person, study: &Study) -> Markup {
     let action = format!("{}/forget", path_of(study.id));
     html! {
         @if person.may(Permission::Change) && study.state.is_over() {
-            (parts::asking_form(person, "Forget…", &action, html! {
-                p { (FORGET_WARNING) } button.danger { "Forget the analysis" }
+            (parts::asking_form(person, t!("Forget…"), &action, html! {
+                p { (FORGET_WARNING) } button.danger { (t!("Forget the analysis")) }
             }))
         }
     }
@@ -76,18 +77,18 @@ pub(super) fn bad_lines(lines: &Lines) -> Markup {
         @if lines.bad > 0 {
             section.card {
                 div.card-head {
-                    h2 { "Lines that cannot be read" }
+                    h2 { (t!("Lines that cannot be read")) }
                     @if lines.bad > lines.samples.len() as u64 {
-                        span.quiet.note { "the first " (lines.samples.len()) " of " (words::count(lines.bad)) }
+                        span.quiet.note { (rich!("the first {} of {}", lines.samples.len(), words::count(lines.bad))) }
                     }
                 }
                 table.rows {
-                    thead { tr { th { "Batch" } th.num { "Line" } th { "Why" } th { "Text" } } }
+                    thead { tr { th { (t!("Batch")) } th.num { (t!("Line")) } th { (t!("Why")) } th { (t!("Text")) } } }
                     tbody { @for bad in &lines.samples { tr {
-                        td data-label="Batch" { span.key { (bad.batch) } }
-                        td.num data-label="Line" { (words::count(bad.line)) }
-                        td data-label="Why" { (bad.why) }
-                        td data-label="Text" { code { (bad.text) } }
+                        td data-label=(t!("Batch")) { span.key { (bad.batch) } }
+                        td.num data-label=(t!("Line")) { (words::count(bad.line)) }
+                        td data-label=(t!("Why")) { (bad.why) }
+                        td data-label=(t!("Text")) { code { (bad.text) } }
                     } } }
                 }
             }
@@ -101,23 +102,23 @@ pub(super) fn asked(study: &Study, lane: Option<&Lane>) -> Markup {
     let tasks = Params::from([("lane", key.as_str())]).link("/tasks");
     html! {
         section.card {
-            div.card-head { h2 { "What was asked" } }
+            div.card-head { h2 { (t!("What was asked")) } }
             dl.facts {
-                dt { "Kind" } dd { (study.kind) }
+                dt { (t!("Kind")) } dd { (study.kind) }
                 @for (name, value) in study.params.as_object().into_iter().flatten() {
                     dt { (name) } dd { (told(value)) }
                 }
-                dt { "Lane" }
+                dt { (t!("Lane")) }
                 dd {
                     @match lane {
                         Some(lane) => {
                             (parts::lane_link(&key))
-                            @if lane.paused { " " span.badge.s-paused { "paused" } }
+                            @if lane.paused { " " span.badge.s-paused { (t!("paused")) } }
                         },
-                        None => span.quiet { "none: it has no records yet, or its tasks were forgotten" },
+                        None => span.quiet { (t!("none: it has no records yet, or its tasks were forgotten")) },
                     }
                 }
-                dt { "Tasks" } dd { a href=(tasks) { "All tasks of this analysis" } }
+                dt { (t!("Tasks")) } dd { a href=(tasks) { (t!("All tasks of this analysis")) } }
             }
         }
     }

@@ -26,8 +26,9 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let below: Option<StudyId> = params.get("cursor").map(str::parse).transpose()?;
     let found = console.analyze.studies(&person.principal.scope(), below, ROWS + 1).await?;
     let found = Listed::of(found, |study| study.id.to_string());
-    let page = Page::new(ANALYSES, "Analyses")
-        .lead(html! { "Answers over streams of records, each counted exactly once whatever happens on the way." });
+    let page = Page::new(ANALYSES, t!("Analyses")).lead(
+        html! { (t!("Answers over streams of records, each counted exactly once whatever happens on the way.")) },
+    );
     let rows = rows(console, person, &found.items).await?;
     Ok(found.on(page, params, Order::NewestFirst, "analyses", rows))
 }
@@ -42,10 +43,15 @@ async fn rows(console: &Console, person: &Person, studies: &[Study]) -> Result<M
 
 fn nothing(person: &Person) -> Markup {
     if !person.may(Permission::Change) {
-        return parts::empty("Nothing has been analysed yet. The analyses of your groups will be shown here.", None);
+        return parts::empty(
+            t!("Nothing has been analysed yet. The analyses of your groups will be shown here."),
+            None,
+        );
     }
     parts::empty_with_command(
-        "Nothing has been analysed yet. Begin with a folder of bike rides, one folder a city in it, from a terminal:",
+        t!(
+            "Nothing has been analysed yet. Begin with a folder of bike rides, one folder a city in it, from a terminal:"
+        ),
         "malla bikes ./bikes",
     )
 }

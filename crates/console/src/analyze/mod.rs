@@ -49,7 +49,7 @@ pub(crate) fn latest(now: UnixMs, latest: &[Study]) -> Markup {
     html! {
         @if !latest.is_empty() {
             section.card {
-                div.card-head { h2 { "Latest analyses" } a href=(ANALYSES) { "All analyses" } }
+                div.card-head { h2 { (t!("Latest analyses")) } a href=(ANALYSES) { (t!("All analyses")) } }
                 (table(now, latest, None))
             }
         }
@@ -57,7 +57,7 @@ pub(crate) fn latest(now: UnixMs, latest: &[Study]) -> Markup {
 }
 
 fn read_id(text: &str) -> Result<StudyId, Refusal> {
-    text.parse().map_err(|_| Refusal::not_found(&format!("Analysis {text}")))
+    text.parse().map_err(|_| Refusal::not_found(&say!("Analysis {text}", text)))
 }
 
 fn path_of(id: StudyId) -> String {
@@ -72,7 +72,17 @@ fn state_badge(state: StudyState) -> Markup {
         StudyState::Failed => "failed",
         StudyState::Cancelled => "discarded",
     };
-    html! { span class={ "badge s-" (tone) } { (state) } }
+    html! { span class={ "badge s-" (tone) } { (state_name(state)) } }
+}
+
+fn state_name(state: StudyState) -> &'static str {
+    match state {
+        StudyState::Collecting => t!("collecting"),
+        StudyState::Computing => t!("computing"),
+        StudyState::Succeeded => t!("succeeded", "analysis"),
+        StudyState::Failed => t!("failed", "analysis"),
+        StudyState::Cancelled => t!("cancelled"),
+    }
 }
 
 /// All batches that there are, as far as that is known.
@@ -82,8 +92,9 @@ fn batches(study: &Study) -> u64 {
 
 fn progress(study: &Study) -> Markup {
     let left = batches(study).saturating_sub(study.mapped);
-    let left = if study.state.is_over() { ("discarded", "not worked on", left) } else { ("queued", "waiting", left) };
-    parts::stacked(&[("succeeded", "worked on", study.mapped), left], batches(study))
+    let left =
+        if study.state.is_over() { ("discarded", t!("not worked on"), left) } else { ("queued", t!("waiting"), left) };
+    parts::stacked(&[("succeeded", t!("worked on"), study.mapped), left], batches(study))
 }
 
 /// Analyses as rows; with the names of groups where it matters whose they are.
@@ -91,25 +102,25 @@ fn table(now: UnixMs, studies: &[Study], groups: Option<&HashMap<GroupId, String
     html! {
         table.rows {
             thead { tr {
-                th { "Analysis" } th { "Kind" } th { "State" } th { "Progress" } th.num { "Batches" } th.num { "Rows" }
-                th.num { "Rows a second" } @if groups.is_some() { th { "Group" } } th { "Begun" } th.num { "Took" }
+                th { (t!("Analysis")) } th { (t!("Kind")) } th { (t!("State")) } th { (t!("Progress")) } th.num { (t!("Batches")) } th.num { (t!("Rows")) }
+                th.num { (t!("Rows a second")) } @if groups.is_some() { th { (t!("Group")) } } th { (t!("Begun")) } th.num { (t!("Took")) }
             } }
             tbody { @for study in studies { tr {
-                td data-label="Analysis" { a.id href=(path_of(study.id)) { (study.id) } }
-                td data-label="Kind" { (study.kind) }
-                td data-label="State" { (state_badge(study.state)) }
-                td data-label="Progress" { (progress(study)) }
-                td.num data-label="Batches" { (words::count(study.mapped)) " of " (words::count(batches(study))) }
-                td.num data-label="Rows" { (words::count(study.lines.read)) }
-                td.num data-label="Rows a second" {
+                td data-label=(t!("Analysis")) { a.id href=(path_of(study.id)) { (study.id) } }
+                td data-label=(t!("Kind")) { (study.kind) }
+                td data-label=(t!("State")) { (state_badge(study.state)) }
+                td data-label=(t!("Progress")) { (progress(study)) }
+                td.num data-label=(t!("Batches")) { (rich!("{} of {}", words::count(study.mapped), words::count(batches(study)))) }
+                td.num data-label=(t!("Rows")) { (words::count(study.lines.read)) }
+                td.num data-label=(t!("Rows a second")) {
                     @match pace::rows_a_second(now, study) {
                         Some(rate) => (words::count(rate)),
                         None => span.quiet { "–" },
                     }
                 }
-                @if let Some(groups) = groups { td data-label="Group" { (parts::group_name(study.group, groups)) } }
-                td data-label="Begun" { (words::time(now, study.created_at)) }
-                td.num data-label="Took" { (words::lasted(pace::took(now, study))) }
+                @if let Some(groups) = groups { td data-label=(t!("Group")) { (parts::group_name(study.group, groups)) } }
+                td data-label=(t!("Begun")) { (words::time(now, study.created_at)) }
+                td.num data-label=(t!("Took")) { (words::lasted(pace::took(now, study))) }
             } } }
         }
     }

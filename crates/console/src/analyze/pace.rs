@@ -27,16 +27,16 @@ pub(super) fn rows_a_second(now: UnixMs, study: &Study) -> Option<u64> {
 pub(super) fn told(now: UnixMs, study: &Study) -> String {
     let after = words::lasted(took(now, study));
     match study.state {
-        StudyState::Collecting if study.taken == 0 => "waiting for its first batch".into(),
-        StudyState::Collecting => "more batches may come".into(),
-        StudyState::Computing if study.is_whole() => "making the answers".into(),
+        StudyState::Collecting if study.taken == 0 => t!("waiting for its first batch").into(),
+        StudyState::Collecting => t!("more batches may come").into(),
+        StudyState::Computing if study.is_whole() => t!("making the answers").into(),
         StudyState::Computing => match left(now, study) {
-            Some(left) => format!("about {} left", words::lasted(left)),
-            None => "all batches have come".into(),
+            Some(left) => say!("about {} left", words::lasted(left)),
+            None => t!("all batches have come").into(),
         },
-        StudyState::Succeeded => format!("took {after}"),
-        StudyState::Failed => format!("failed after {after}"),
-        StudyState::Cancelled => format!("cancelled after {after}"),
+        StudyState::Succeeded => say!("took {after}", after),
+        StudyState::Failed => say!("failed after {after}", after),
+        StudyState::Cancelled => say!("cancelled after {after}", after),
     }
 }
 

@@ -6,11 +6,16 @@
   const mark = document.querySelector("[data-live-mark]");
   const switchButton = document.querySelector("[data-live-pause]");
   const SILENCE_MS = 20000;
-  const AGAIN_MS = 5000;
+  const LOOK_MS = 5000;
+  const AGAIN_MS = [1000, 30000];
+  const words = document.documentElement.dataset;
+  const lang = document.documentElement.lang || [];
   let source = null;
   let paused = false;
   let heardAt = 0;
   let again = 0;
+  let tries = 0;
+  let lookedAt = Date.now();
   // Blocks that came while the person was busy inside them.
   const held = new Map();
 
@@ -21,7 +26,8 @@
 
   const heard = () => {
     heardAt = Date.now();
-    say("live", "live · " + new Date().toLocaleTimeString([], { hour12: false }));
+    tries = 0;
+    say("live", bar.dataset.sayLive + " · " + new Date().toLocaleTimeString(lang, { hour12: false }));
   };
 
   const busyIn = (block) => {
@@ -44,7 +50,20 @@
     addCopyButtons(block);
   };
 
+  // Many changes between two frames are one: only the last of a block is drawn.
+  const coming = new Map();
   const take = (name, html) => {
+    if (!coming.size) requestAnimationFrame(draw);
+    coming.set(name, html);
+  };
+
+  const draw = () => {
+    const blocks = [...coming];
+    coming.clear();
+    blocks.forEach(([name, html]) => put(name, html));
+  };
+
+  const put = (name, html) => {
     const block = document.querySelector('[data-live="' + CSS.escape(name) + '"]');
     if (!block) return;
     if (busyIn(block)) held.set(name, html);
@@ -54,7 +73,7 @@
   const release = () => {
     const waiting = [...held];
     held.clear();
-    waiting.forEach(([name, html]) => take(name, html));
+    waiting.forEach(([name, html]) => put(name, html));
   };
 
   const close = () => {
@@ -84,9 +103,12 @@
       say("trouble", JSON.parse(event.data));
     });
     source.addEventListener("error", () => {
-      say("trouble", "connecting again…");
-      // The browser gives up on a refusal; a later try may find a free place.
-      if (source?.readyState === EventSource.CLOSED) again = setTimeout(open, AGAIN_MS);
+      say("trouble", bar.dataset.sayAgain);
+      // Later and later, and not all pages at the same moment: a server that comes back is not run over.
+      const wait = Math.min(AGAIN_MS[0] * 2 ** tries, AGAIN_MS[1]) * (0.75 + Math.random() / 2);
+      tries += 1;
+      close();
+      again = setTimeout(open, wait);
     });
   };
 
@@ -97,11 +119,11 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "small copy";
-      button.textContent = "Copy";
+      button.textContent = words.copy;
       button.addEventListener("click", async () => {
         await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
-        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+        button.textContent = words.copied;
+        setTimeout(() => { button.textContent = words.copy; }, 1500);
       });
       box.append(button);
     });
@@ -113,20 +135,24 @@
   bar.hidden = false;
   switchButton.addEventListener("click", () => {
     paused = !paused;
-    switchButton.textContent = paused ? "Go on" : "Pause";
+    switchButton.textContent = paused ? bar.dataset.sayGoOn : bar.dataset.sayPause;
     if (paused) {
       close();
-      say("paused", "paused · " + mark.textContent.replace(/^.* · /, ""));
+      say("paused", bar.dataset.sayPaused + " · " + mark.textContent.replace(/^.* · /, ""));
     } else {
       open();
     }
   });
   // A hidden page asks for nothing.
   document.addEventListener("visibilitychange", open);
+  window.addEventListener("online", open);
   document.addEventListener("selectionchange", release);
   document.addEventListener("focusout", () => setTimeout(release));
+  // A stream that fell silent, or a machine that slept meanwhile.
   setInterval(() => {
-    if (source && Date.now() - heardAt > SILENCE_MS) open();
-  }, AGAIN_MS);
+    const slept = Date.now() - lookedAt > 3 * LOOK_MS;
+    lookedAt = Date.now();
+    if (slept || (source && Date.now() - heardAt > SILENCE_MS)) open();
+  }, LOOK_MS);
   open();
 })();

@@ -11,7 +11,7 @@ const ROWS: usize = 200;
 
 pub(super) fn card(now: UnixMs, overview: &Overview) -> Markup {
     if overview.members.is_empty() {
-        return parts::empty("No process has announced itself yet: it does so within seconds of its start.", None);
+        return parts::empty(t!("No process has announced itself yet: it does so within seconds of its start."), None);
     }
     let mut members: Vec<&Member> = overview.members.iter().collect();
     members.sort_by_key(|member| (&member.machine, member.id));
@@ -19,15 +19,15 @@ pub(super) fn card(now: UnixMs, overview: &Overview) -> Markup {
     members.truncate(ROWS);
     html! {
         section.card {
-            div.card-head { h2 { "Members" } }
+            div.card-head { h2 { (t!("Members")) } }
             table.rows {
                 thead { tr {
-                    th { "Member" } th { "State" } th { "Machine" } th { "Roles" } th { "Version" } th { "Load" } th { "Seen" }
+                    th { (t!("Member")) } th { (t!("State")) } th { (t!("Machine")) } th { (t!("Roles")) } th { (t!("Version")) } th { (t!("Load")) } th { (t!("Seen")) }
                 } }
                 tbody { @for member in members { (line(now, overview, member)) } }
             }
             @if more > 0 {
-                p.quiet.pad { "And " (words::count(more as u64)) " more: " code { "malla cluster" } " shows them all." }
+                p.quiet.pad { (rich!("And {} more: {} shows them all.", words::count(more as u64), html! { code { "malla cluster" } })) }
             }
         }
     }
@@ -37,28 +37,28 @@ fn line(now: UnixMs, overview: &Overview, member: &Member) -> Markup {
     let medic = member.medic.and_then(|medic| overview.members.iter().find(|other| other.id == medic));
     html! {
         tr {
-            td data-label="Member" {
+            td data-label=(t!("Member")) {
                 (member.name)
                 @if let Some(address) = &member.address { p.note.quiet { (address) } }
-                @if let Some(medic) = medic { p.note.quiet { "supervised by " (medic.name) } }
+                @if let Some(medic) = medic { p.note.quiet { (rich!("supervised by {}", medic.name)) } }
             }
-            td data-label="State" {
+            td data-label=(t!("State")) {
                 (badge(overview, member))
-                @if overview.leads(member) { " " span.badge.s-running { "leads" } }
-                @if member.to_restart { " " span.badge.s-paused { "restarting" } }
+                @if overview.leads(member) { " " span.badge.s-running { (t!("leads")) } }
+                @if member.to_restart { " " span.badge.s-paused { (t!("restarting")) } }
             }
-            td data-label="Machine" { (member.machine) }
-            td data-label="Roles" { (member.roles.join(", ")) }
-            td data-label="Version" { (member.version) }
-            td data-label="Load" { (load(overview.lives(member).then_some(member.load))) }
-            td data-label="Seen" { (words::time(now, member.seen_at)) }
+            td data-label=(t!("Machine")) { (member.machine) }
+            td data-label=(t!("Roles")) { (member.roles.join(", ")) }
+            td data-label=(t!("Version")) { (member.version) }
+            td data-label=(t!("Load")) { (load(overview.lives(member).then_some(member.load))) }
+            td data-label=(t!("Seen")) { (words::time(now, member.seen_at)) }
         }
     }
 }
 
 fn badge(overview: &Overview, member: &Member) -> Markup {
     html! {
-        @if overview.lives(member) { span.badge.s-succeeded { "alive" } } @else { span.badge.s-failed { "lost" } }
+        @if overview.lives(member) { span.badge.s-succeeded { (t!("alive")) } } @else { span.badge.s-failed { (t!("lost")) } }
     }
 }
 
@@ -67,9 +67,9 @@ fn load(load: Option<Load>) -> Markup {
     html! {
         @match load {
             Some(Load { tasks, cpu, memory_bytes }) => {
-                (words::counted(tasks, "task"))
+                (counted!(tasks, "task", "tasks"))
                 p.note.quiet {
-                    (format!("{:.0} % of a core, ", cpu * 100.0))
+                    (rich!("{} % of a core,", words::decimal(f64::from(cpu) * 100.0, 0))) " "
                     (words::bytes(usize::try_from(memory_bytes).unwrap_or(usize::MAX)))
                 }
             },

@@ -18,16 +18,17 @@ use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::{Console, words};
 
 pub(crate) const JOBS: &str = "/fetch/jobs";
 const NEW_JOB: &str = "/fetch/new-job";
 const SITES: &str = "/fetch/sites";
 const SITE: &str = "/fetch/site";
-const DEVICES: &str = "/fetch/devices";
+pub(crate) const DEVICES: &str = "/fetch/devices";
 
 /// The pages of this room in the navigation.
-pub(crate) const PAGES: &[(&str, &str)] = &[(JOBS, "Jobs"), (SITES, "Sites"), (DEVICES, "Devices")];
+pub(crate) const PAGES: &[(&str, Text)] = &[(JOBS, key!("Jobs")), (SITES, key!("Sites")), (DEVICES, key!("Devices"))];
 
 /// The name by which robots.txt knows us.
 const AGENT: &str = "MallaBot";
@@ -46,6 +47,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route(SITES, get(sites::list::show))
         .route(SITE, get(sites::detail::show))
         .route(DEVICES, get(devices::list::show))
+        .route("/fetch/devices.csv", get(devices::list::csv))
         .route("/fetch/devices/{id}/block", post(devices::block))
 }
 
@@ -73,7 +75,7 @@ pub(crate) fn latest_jobs(now: UnixMs, latest: &[Job]) -> Markup {
     html! {
         @if !latest.is_empty() {
             section.card {
-                div.card-head { h2 { "Latest fetch jobs" } a href=(JOBS) { "All jobs" } }
+                div.card-head { h2 { (t!("Latest fetch jobs")) } a href=(JOBS) { (t!("All jobs")) } }
                 (jobs::table(now, latest, None))
             }
         }
@@ -83,11 +85,13 @@ pub(crate) fn latest_jobs(now: UnixMs, latest: &[Job]) -> Markup {
 /// A page's status in the colour of what it means.
 fn status_badge(status: u16) -> Markup {
     let (tone, title) = match status {
-        NOT_ASKED => return html! { span.badge.s-discarded title="The site was not asked for it" { "not asked" } },
+        NOT_ASKED => {
+            return html! { span.badge.s-discarded title=(t!("The site was not asked for it")) { (t!("not asked")) } };
+        }
         200..=299 => ("succeeded", None),
         300..=399 => ("running", None),
         400..=499 => ("paused", None),
-        NO_ANSWER => ("failed", Some("The site gave no answer")),
+        NO_ANSWER => ("failed", Some(t!("The site gave no answer"))),
         _ => ("failed", None),
     };
     html! { span class={ "badge s-" (tone) } title=[title] { (status) } }

@@ -7,16 +7,17 @@ use malla_access::Permission;
 use malla_queue::{Lane, LaneChange, State, UnixMs};
 use maud::{Markup, html};
 
-use super::{gap, pause_button, read_key, readiness};
+use super::{Pausing, gap, pause_button, read_key, readiness};
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
+use crate::tongue::Text;
 use crate::visitor::{Change, Posted, See, Visitor, go};
-use crate::{Console, parts};
+use crate::{Console, parts, tongue};
 
-const CEILING_HINT: &str = "How many tasks may run at once, from 1 to 10000.";
-const GAP_HINT: &str = "The least time between two starts, up to a day.";
+const CEILING_HINT: Text = key!("How many tasks may run at once, from 1 to 10000.");
+const GAP_HINT: Text = key!("The least time between two starts, up to a day.");
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -43,7 +44,7 @@ async fn around(console: &Console, person: &Person, lane: &Lane, typed: &Typed) 
         None => None,
     };
     Ok(Page::new("/lanes", lane.key.to_string())
-        .up("/lanes", "Lanes")
+        .up("/lanes", t!("Lanes"))
         .live("lane", facts(person, console.now(), lane, group.as_deref()))
         .still(html! { @if person.may(Permission::Change) { (settings(person, lane, typed)) } }))
 }
@@ -52,23 +53,23 @@ fn facts(person: &Person, now: UnixMs, lane: &Lane, group: Option<&str>) -> Mark
     let own = Params::from([("lane", lane.key.as_str())]);
     let (tasks, of) = (own.link("/tasks"), |state: State| own.with("state", state.name()).link("/tasks"));
     html! {
-        ul.tiles.small-tiles aria-label="Tasks by state" {
+        ul.tiles.small-tiles aria-label=(t!("Tasks by state")) {
             @for state in State::ALL {
                 li { a.tile href=(of(state)) {
-                    span.tile-name { span class={ "dot s-" (state) } {} (state) }
+                    span.tile-name { span class={ "dot s-" (state) } {} (parts::state_name(state)) }
                     strong.zero[lane.counts.of(state) == 0] { (crate::words::count(lane.counts.of(state))) }
                 } }
             }
         }
         section.card {
-            div.card-head { h2 { "Facts" } (pause_button(person, lane, " lane")) }
+            div.card-head { h2 { (t!("Facts")) } (pause_button(person, lane, Pausing::Lane)) }
             dl.facts {
-                dt { "Next start" } dd { (readiness(lane, now)) }
-                dt { "Ceiling" } dd { (lane.settings.ceiling) " at once" }
-                dt { "Gap" } dd { (gap(lane)) }
-                dt { "Group" }
-                dd { @match group { Some(group) => (group), None => span.quiet { "none: seen by admins only" } } }
-                dt { "Tasks" } dd { a href=(tasks) { "All tasks of this lane" } }
+                dt { (t!("Next start")) } dd { (readiness(lane, now)) }
+                dt { (t!("Ceiling")) } dd { (rich!("{} at once", lane.settings.ceiling)) }
+                dt { (t!("Gap")) } dd { (gap(lane)) }
+                dt { (t!("Group")) }
+                dd { @match group { Some(group) => (group), None => span.quiet { (t!("none: seen by admins only")) } } }
+                dt { (t!("Tasks")) } dd { a href=(tasks) { (t!("All tasks of this lane")) } }
             }
         }
     }
@@ -87,12 +88,16 @@ impl Typed {
     /// Reads and checks field by field, so that each error stands where it was made.
     fn read(fields: &Params) -> (Self, Option<LaneChange>) {
         let (ceiling, gap_ms) = (fields.typed("ceiling").to_owned(), fields.typed("gap_ms").to_owned());
-        let new_ceiling = number(&ceiling, "the ceiling").and_then(|ceiling| {
-            LaneChange { ceiling: Some(ceiling), ..LaneChange::default() }.check().map_err(|e| e.to_string())?;
+        let new_ceiling = number(&ceiling).and_then(|ceiling| {
+            LaneChange { ceiling: Some(ceiling), ..LaneChange::default() }
+                .check()
+                .map_err(|e| tongue::told(e.to_string()))?;
             Ok(ceiling)
         });
-        let new_gap = number(&gap_ms, "the gap").and_then(|gap_ms| {
-            LaneChange { gap_ms: Some(gap_ms), ..LaneChange::default() }.check().map_err(|e| e.to_string())?;
+        let new_gap = number(&gap_ms).and_then(|gap_ms| {
+            LaneChange { gap_ms: Some(gap_ms), ..LaneChange::default() }
+                .check()
+                .map_err(|e| tongue::told(e.to_string()))?;
             Ok(gap_ms)
         });
         let change = match (&new_ceiling, &new_gap) {
@@ -105,24 +110,24 @@ impl Typed {
     }
 }
 
-fn number<N: std::str::FromStr>(text: &str, what: &str) -> Result<N, String> {
-    text.parse().map_err(|_| format!("\"{text}\" is not a number: write {what} in digits"))
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| say!("\"{text}\" is not a number: write it in digits", text))
 }
 
 fn settings(person: &Person, lane: &Lane, typed: &Typed) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Settings" } }
+            div.card-head { h2 { (t!("Settings")) } }
             form.fields method="post" action="/lane" {
                 (parts::form_secret(person))
                 input type="hidden" name="key" value=(lane.key);
-                (parts::field("Ceiling", CEILING_HINT, typed.wrong_ceiling.as_deref(), html! {
+                (parts::field(t!("Ceiling"), CEILING_HINT.get(), typed.wrong_ceiling.as_deref(), html! {
                     input name="ceiling" inputmode="numeric" value=(typed.ceiling) required;
                 }))
-                (parts::field("Gap (ms)", GAP_HINT, typed.wrong_gap.as_deref(), html! {
+                (parts::field(t!("Gap (ms)"), GAP_HINT.get(), typed.wrong_gap.as_deref(), html! {
                     input name="gap_ms" inputmode="numeric" value=(typed.gap_ms) required;
                 }))
-                div.buttons { button.primary { "Save" } }
+                div.buttons { button.primary { (t!("Save")) } }
             }
         }
     }
@@ -135,7 +140,9 @@ pub(crate) async fn change(Shared(console): Shared<Console>, posted: Posted<Chan
     let (mut typed, change) = Typed::read(&posted.fields);
     if let Some(change) = change {
         match super::change(&console, person, &key, change).await {
-            Ok(_) => return Ok(go(&console, &parts::lane_path(&key), Notice::good("The lane's settings are saved."))),
+            Ok(_) => {
+                return Ok(go(&console, &parts::lane_path(&key), Notice::good(t!("The lane's settings are saved."))));
+            }
             Err(error) => typed.wrong_ceiling = Some(mendable(error)?),
         }
     }

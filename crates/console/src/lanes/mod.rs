@@ -17,7 +17,7 @@ use crate::{Console, parts};
 
 fn read_key(params: &Params) -> Result<LaneKey, Refusal> {
     let text = params.typed("key");
-    text.parse().map_err(|_| Refusal::not_found(&format!("Lane \"{text}\"")))
+    text.parse().map_err(|_| Refusal::not_found(&say!("Lane \"{text}\"", text)))
 }
 
 async fn change(console: &Console, person: &Person, key: &LaneKey, change: LaneChange) -> malla_queue::Result<Lane> {
@@ -32,26 +32,40 @@ pub(crate) async fn pause(State(console): State<Console>, posted: Posted<Change>
     let paused = match posted.fields.typed("paused") {
         "yes" => true,
         "no" => false,
-        other => return Err(Refusal::bad(format!("\"{other}\" is neither yes nor no"))),
+        other => return Err(Refusal::bad(say!("\"{other}\" is neither yes nor no", other))),
     };
     let switch = LaneChange { paused: Some(paused), ..LaneChange::default() };
     change(&console, &posted.visitor, &key, switch).await?;
     let sentence = match paused {
-        true => format!("Lane {key} is paused: it starts nothing new."),
-        false => format!("Lane {key} goes on."),
+        true => say!("Lane {key} is paused: it starts nothing new.", key),
+        false => say!("Lane {key} goes on.", key),
     };
     Ok(go(&console, &posted.back(&parts::lane_path(&key)), Notice::good(sentence)))
 }
 
-/// `what` says what the button is about where that is not plain: a live page has a pause of its own.
-pub(crate) fn pause_button(person: &Person, lane: &Lane, what: &str) -> Markup {
-    let (value, name) = if lane.paused { ("no", "Resume") } else { ("yes", "Pause") };
+/// The button says what it is about where that is not plain: a live page has a pause of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pausing {
+    Lane,
+    Site,
+    Plain,
+}
+
+pub(crate) fn pause_button(person: &Person, lane: &Lane, what: Pausing) -> Markup {
+    let (value, name) = match (lane.paused, what) {
+        (true, Pausing::Lane) => ("no", t!("Resume lane")),
+        (true, Pausing::Site) => ("no", t!("Resume site")),
+        (true, Pausing::Plain) => ("no", t!("Resume")),
+        (false, Pausing::Lane) => ("yes", t!("Pause lane")),
+        (false, Pausing::Site) => ("yes", t!("Pause site")),
+        (false, Pausing::Plain) => ("yes", t!("Pause")),
+    };
     html! {
         @if person.may(Permission::Change) {
             form.actions method="post" action="/lane/pause" {
                 (parts::form_secret(person)) (parts::back(person))
                 input type="hidden" name="key" value=(lane.key);
-                button.small name="paused" value=(value) { (name) (what) }
+                button.small name="paused" value=(value) { (name) }
             }
         }
     }
@@ -61,18 +75,18 @@ pub(crate) fn pause_button(person: &Person, lane: &Lane, what: &str) -> Markup {
 pub(crate) fn readiness(lane: &Lane, now: malla_queue::UnixMs) -> Markup {
     html! {
         @match (lane.paused, lane.ready_at) {
-            (true, _) => span.badge.s-paused { "paused" },
-            (false, Some(at)) if at <= now => "ready",
+            (true, _) => span.badge.s-paused { (t!("paused")) },
+            (false, Some(at)) if at <= now => (t!("ready")),
             (false, Some(at)) => (crate::words::time(now, at)),
-            (false, None) if lane.counts.running > 0 => span.quiet { "busy" },
-            (false, None) => span.quiet { "idle" },
+            (false, None) if lane.counts.running > 0 => span.quiet { (t!("busy")) },
+            (false, None) => span.quiet { (t!("idle")) },
         }
     }
 }
 
 fn gap(lane: &Lane) -> String {
     match lane.settings.gap_ms {
-        0 => "none".to_owned(),
+        0 => t!("none", "gap").to_owned(),
         ms => crate::words::lasted(std::time::Duration::from_millis(ms)),
     }
 }

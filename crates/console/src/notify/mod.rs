@@ -20,25 +20,26 @@ use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 
 pub(crate) const NOTIFICATIONS: &str = "/notify/notifications";
 pub(crate) const EVENTS: &str = "/notify/events";
 pub(crate) const SUBSCRIPTIONS: &str = "/notify/subscriptions";
 pub(crate) const ENDPOINTS: &str = "/notify/endpoints";
 const STATISTICS: &str = "/notify/statistics";
-const ALERTS: &str = "/notify/alerts";
+pub(crate) const ALERTS: &str = "/notify/alerts";
 const NEW_ALERT: &str = "/notify/new-alert";
 const NEW_SUBSCRIPTION: &str = "/notify/new-subscription";
 const NEW_ENDPOINT: &str = "/notify/new-endpoint";
 
 /// The pages of this room in the navigation.
-pub(crate) const PAGES: &[(&str, &str)] = &[
-    (NOTIFICATIONS, "Notifications"),
-    (EVENTS, "Events"),
-    (SUBSCRIPTIONS, "Subscriptions"),
-    (ENDPOINTS, "Endpoints"),
-    (STATISTICS, "Statistics"),
-    (ALERTS, "Alerts"),
+pub(crate) const PAGES: &[(&str, Text)] = &[
+    (NOTIFICATIONS, key!("Notifications")),
+    (EVENTS, key!("Events")),
+    (SUBSCRIPTIONS, key!("Subscriptions")),
+    (ENDPOINTS, key!("Endpoints")),
+    (STATISTICS, key!("Statistics")),
+    (ALERTS, key!("Alerts")),
 ];
 
 /// What an endpoint is called where nobody has made one yet.
@@ -54,7 +55,9 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/notify/notifications/act", get(notifications::bulk::confirm).post(notifications::bulk::act))
         .route("/notify/notifications/{id}", get(notifications::detail::show))
         .route("/notify/notifications/{id}/act", post(notifications::act))
+        .route("/notify/notifications.csv", get(notifications::list::csv))
         .route(EVENTS, get(events::list::show))
+        .route("/notify/events.csv", get(events::list::csv))
         .route("/notify/events/{id}", get(events::detail::show))
         .route(SUBSCRIPTIONS, get(subscriptions::list::show))
         .route(NEW_SUBSCRIPTION, get(subscriptions::new::show).post(subscriptions::new::create))
@@ -140,7 +143,15 @@ fn state_badge(state: SubscriptionState) -> Markup {
         SubscriptionState::Suspended => "paused",
         SubscriptionState::Disabled => "discarded",
     };
-    html! { span class={ "badge s-" (tone) } { (state.name()) } }
+    html! { span class={ "badge s-" (tone) } { (state_name(state)) } }
+}
+
+fn state_name(state: SubscriptionState) -> &'static str {
+    match state {
+        SubscriptionState::Active => t!("active"),
+        SubscriptionState::Suspended => t!("suspended"),
+        SubscriptionState::Disabled => t!("disabled", "subscription"),
+    }
 }
 
 /// A line for a terminal that posts an event.

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use crate::form::Form;
 use crate::params::Params;
+use crate::tongue::Text;
 use crate::users;
 
 /// What a form asks for.
@@ -30,13 +31,13 @@ impl Wish {
 /// A secret that was made just now: what it is and the secret itself.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
-    pub(super) what: &'static str,
+    pub(super) what: Text,
     pub(super) secret: String,
 }
 
 /// The one page that ever shows them.
 pub(super) fn shown_once(news: &str, made: &[Made]) -> Markup {
-    html! { @for made in made { (users::shown_once(&format!("{news} {}:", made.what), &made.secret)) } }
+    html! { @for made in made { (users::shown_once(&format!("{news} {}:", made.what.get()), &made.secret)) } }
 }
 
 fn choice(name: &str) -> String {
@@ -47,8 +48,8 @@ pub(super) fn field(form: &Form<'_>, label: &str, name: &str, hint: &str, has_on
     let chosen = form.typed.typed(&choice(name)).to_owned();
     let error = form.error(name);
     let options: &[(&str, &str)] = match has_one {
-        true => &[("", "set: keep it"), ("make", "make a new one, shown once"), ("remove", "remove it")],
-        false => &[("", "none"), ("make", "make one, shown once")],
+        true => &[("", t!("set: keep it")), ("make", t!("make a new one, shown once")), ("remove", t!("remove it"))],
+        false => &[("", t!("none")), ("make", t!("make one, shown once"))],
     };
     html! {
         div.field.wrong[error.is_some()] {
@@ -57,8 +58,8 @@ pub(super) fn field(form: &Form<'_>, label: &str, name: &str, hint: &str, has_on
                 select name=(choice(name)) aria-label=(label) {
                     @for (value, text) in options { option value=(value) selected[*value == chosen] { (text) } }
                 }
-                input name=(name) type="password" value=(form.typed.typed(name)) placeholder="or type one"
-                    aria-label={ (label) ", typed" } autocomplete="new-password";
+                input name=(name) type="password" value=(form.typed.typed(name)) placeholder=(t!("or type one"))
+                    aria-label=(say!("{}, typed", label)) autocomplete="new-password";
             }
             @match error {
                 Some(error) => span.hint.error role="alert" { (error) },

@@ -15,7 +15,8 @@ use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, Visitor, go};
 use crate::{Console, parts};
 
-const TASKS: Many = Many { thing: "task", place: "/tasks", act: "/tasks/act", name_of: parts::verb_name };
+const TASKS: Many =
+    Many { thing: noun!("task", "tasks"), place: "/tasks", act: "/tasks/act", name_of: parts::verb_name };
 
 pub(crate) async fn confirm(
     Shared(console): Shared<Console>,
@@ -40,11 +41,11 @@ pub(crate) async fn confirm(
 
 fn consequence(verb: Move) -> &'static str {
     match verb {
-        Move::Pause => "They wait until somebody resumes them.",
-        Move::Resume => "They go on in their lanes.",
-        Move::Discard => "They will not be done; what runs now loses its lease.",
-        Move::Resend => "They start over with all their attempts.",
-        Move::Confirm => "They count as done.",
+        Move::Pause => t!("They wait until somebody resumes them."),
+        Move::Resume => t!("They go on in their lanes."),
+        Move::Discard => t!("They will not be done; what runs now loses its lease."),
+        Move::Resend => t!("They start over with all their attempts."),
+        Move::Confirm => t!("They count as done."),
     }
 }
 

@@ -6,7 +6,8 @@ use crate::Console;
 use crate::caller::Person;
 use crate::params::Params;
 use crate::refusal::Refusal;
-use crate::words;
+use crate::tongue::Text;
+use crate::{parts, words};
 
 /// The filter's names in the address.
 pub(crate) const NAMES: &[&str] = &["state", "room", "kind", "lane", "group", "parent", "from", "to"];
@@ -71,18 +72,18 @@ impl Wanted {
     }
 
     /// The filter as a list of conditions for people.
-    pub(crate) fn conditions(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn conditions(&self) -> Vec<(Text, String)> {
         let TaskFilter { states, room, kind, lane, parent, from, to, .. } = &self.filter;
-        let states: Vec<&str> = states.iter().map(|state| state.name()).collect();
+        let states: Vec<&str> = states.iter().map(|state| parts::state_name(*state)).collect();
         let conditions = [
-            ("state", (!states.is_empty()).then(|| states.join(" or "))),
-            ("room", room.clone()),
-            ("kind", kind.as_ref().map(Kind::to_string)),
-            ("lane", lane.as_ref().map(ToString::to_string)),
-            ("group", self.params.get("group").map(str::to_owned)),
-            ("parent", parent.map(|id| id.to_string())),
-            ("from", from.map(words::full)),
-            ("before", to.map(words::full)),
+            (key!("state"), (!states.is_empty()).then(|| states.join(t!(" or ")))),
+            (key!("room"), room.clone()),
+            (key!("kind"), kind.as_ref().map(Kind::to_string)),
+            (key!("lane"), lane.as_ref().map(ToString::to_string)),
+            (key!("group"), self.params.get("group").map(str::to_owned)),
+            (key!("parent"), parent.map(|id| id.to_string())),
+            (key!("from"), from.map(words::full)),
+            (key!("before"), to.map(words::full)),
         ];
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -90,7 +91,7 @@ impl Wanted {
 
 fn no_group(name: &str, error: Error) -> Refusal {
     match error {
-        Error::NotFound(_) => Refusal::bad(format!("there is no group \"{name}\" for you")),
+        Error::NotFound(_) => Refusal::bad(say!("there is no group \"{name}\" for you", name)),
         other => other.into(),
     }
 }

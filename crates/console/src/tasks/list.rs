@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use malla_access::Permission;
 use malla_queue::{GroupId, Move, State, StateCounts, TaskId, TaskSummary, UnixMs};
 use maud::{Markup, html};
@@ -14,7 +15,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, groups, parts, words};
+use crate::{Console, export, groups, parts, words};
 
 const ROWS: usize = 50;
 /// A filter that matches little is answered in steps; this many are taken for one page.
@@ -29,12 +30,12 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let page = Page::new("/tasks", "Tasks");
+    let page = Page::new("/tasks", t!("Tasks"));
     let wanted = match Wanted::read(console, person, params).await {
         Ok(wanted) => wanted,
         Err(Refusal::Sentence { status: StatusCode::BAD_REQUEST, sentence }) => {
             let error = parts::error_line(Some(&sentence));
-            return Ok(page.status(StatusCode::BAD_REQUEST).still(filters(params)).still(error));
+            return Ok(page.status(StatusCode::BAD_REQUEST).still(filters(person, params)).still(error));
         }
         Err(other) => return Err(other),
     };
@@ -44,11 +45,50 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let links = wanted.params.clone();
     let links = params.get("cursor").map_or(links.clone(), |cursor| links.with("cursor", cursor));
     Ok(page
+        .csv(wanted.params.link("/tasks.csv"))
+        .api(person, &wanted.params.link("/api/v1/tasks"))
         .live("chips", chips(&wanted, counts.as_ref()))
-        .still(filters(params))
+        .still(filters(person, params))
         .still(bulk_bar(person, &wanted))
         .live("tasks", rows(person, console.now(), &wanted, &found, &names))
-        .live("pager", parts::pager("/tasks", &links, found.next.map(|id| id.to_string()), ("Newest", "Older"))))
+        .live(
+            "pager",
+            parts::pager("/tasks", &links, found.next.map(|id| id.to_string()), (t!("Newest"), t!("Older"))),
+        ))
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 10] =
+        ["task", "state", "kind", "lane", "group", "submitted_at", "failures", "holder", "run_at", "finished_at"];
+    let filter = Wanted::read(&console, &visitor, &params).await?.filter;
+    Ok(export::csv("tasks", &COLUMNS, move |below, most| {
+        let (console, filter) = (console.clone(), filter.clone());
+        async move {
+            let page = console.queue.tasks(&filter, below, most).await?;
+            let groups: Vec<GroupId> = page.tasks.iter().filter_map(|task| task.group).collect();
+            let names = console.access.group_names(&groups).await?;
+            Ok((page.tasks.iter().map(|task| cells(task, &names)).collect(), page.next))
+        }
+    }))
+}
+
+fn cells(task: &TaskSummary, groups: &HashMap<GroupId, String>) -> Vec<String> {
+    vec![
+        task.id.to_string(),
+        task.state.name().to_owned(),
+        task.kind.to_string(),
+        task.lane.to_string(),
+        task.group.and_then(|group| groups.get(&group)).cloned().unwrap_or_default(),
+        export::moment(Some(task.id.submitted_at())),
+        task.failures.to_string(),
+        task.holder.as_ref().map(ToString::to_string).unwrap_or_default(),
+        export::moment(task.run_at),
+        export::moment(task.finished_at),
+    ]
 }
 
 struct Found {
@@ -73,15 +113,15 @@ fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
     let chosen = &wanted.filter.states;
     let all = wanted.params.without("state");
     html! {
-        nav.chips aria-label="States" {
+        nav.chips aria-label=(t!("States")) {
             a.chip href=(all.link("/tasks")) aria-current=[chosen.is_empty().then_some("true")] {
-                "all" @if let Some(counts) = counts { span.n { (words::count(counts.total())) } }
+                (t!("all")) @if let Some(counts) = counts { span.n { (words::count(counts.total())) } }
             }
             @for state in State::ALL {
                 a.chip href=(all.with("state", state.name()).link("/tasks"))
                     aria-current=[chosen.contains(&state).then_some("true")] {
                     span class={ "dot s-" (state) } {}
-                    (state)
+                    (parts::state_name(state))
                     @if let Some(counts) = counts { span.n { (words::count(counts.of(state))) } }
                 }
             }
@@ -89,22 +129,23 @@ fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
     }
 }
 
-fn filters(params: &Params) -> Markup {
+fn filters(person: &Person, params: &Params) -> Markup {
     let active = !params.only(super::filter::NAMES).without("state").is_empty();
     html! {
         form.filters method="get" action="/tasks" role="search" {
             @for state in params.all("state") { input type="hidden" name="state" value=(state); }
-            (parts::text_filter(params, "Room", "room", "drill"))
-            (parts::text_filter(params, "Kind", "kind", "drill"))
-            (parts::text_filter(params, "Lane", "lane", "room/name"))
-            (parts::text_filter(params, "Group", "group", ""))
-            @if params.get("parent").is_some() { (parts::text_filter(params, "Parent", "parent", "task id")) }
-            (parts::time_filter(params, "From (UTC)", "from"))
-            (parts::time_filter(params, "To (UTC)", "to"))
+            (parts::text_filter(params, t!("Room"), "room", "drill"))
+            (parts::text_filter(params, t!("Kind"), "kind", "drill"))
+            (parts::text_filter(params, t!("Lane"), "lane", "room/name"))
+            (parts::text_filter(params, t!("Group"), "group", ""))
+            @if params.get("parent").is_some() { (parts::text_filter(params, t!("Parent"), "parent", t!("task id"))) }
+            (parts::time_filter(params, t!("From (UTC)"), "from"))
+            (parts::time_filter(params, t!("To (UTC)"), "to"))
             div.buttons {
-                button { "Filter" }
-                @if active { a.button.plain href=(params.only(&["state"]).link("/tasks")) { "Clear" } }
+                button { (t!("Filter")) }
+                @if active { a.button.plain href=(params.only(&["state"]).link("/tasks")) { (t!("Clear")) } }
             }
+            @if person.may(Permission::Change) { div.buttons.push { a.button href=(super::new::NEW) { (t!("New drill")) } } }
         }
     }
 }
@@ -116,7 +157,7 @@ fn bulk_bar(person: &Person, wanted: &Wanted) -> Markup {
     html! {
         @if person.may(Permission::Change) && !verbs.is_empty() {
             div.bulk {
-                span.quiet { "All that match:" }
+                span.quiet { (t!("All that match:")) }
                 @for verb in verbs {
                     a.button.small href=(wanted.params.with("verb", verb.name()).link("/tasks/act")) {
                         (parts::verb_name(verb)) "…"
@@ -135,18 +176,18 @@ fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &H
         section.card {
             table.rows {
                 thead { tr {
-                    th { "Task" } th { "State" } th { "Kind" } th { "Lane" } th { "Group" } th { "Submitted" }
-                    th.num { "Failures" } th { "Holder / next run" } th {}
+                    th { (t!("Task")) } th { (t!("State")) } th { (t!("Kind")) } th { (t!("Lane")) } th { (t!("Group")) } th { (t!("Submitted")) }
+                    th.num { (t!("Failures")) } th { (t!("Holder / next run")) } th {}
                 } }
                 tbody { @for task in &found.tasks { tr {
-                    td data-label="Task" { (parts::task_link(task.id)) }
-                    td data-label="State" { (parts::badge(task.state)) }
-                    td data-label="Kind" { (task.kind) }
-                    td data-label="Lane" { (parts::lane_link(&task.lane)) }
-                    td data-label="Group" { (parts::group_name(task.group, groups)) }
-                    td data-label="Submitted" { (words::time(now, task.id.submitted_at())) }
-                    td.num.quiet[task.failures == 0] data-label="Failures" { (task.failures) }
-                    td data-label="Next" { (next(now, task)) }
+                    td data-label=(t!("Task")) { (parts::task_link(task.id)) }
+                    td data-label=(t!("State")) { (parts::badge(task.state)) }
+                    td data-label=(t!("Kind")) { (task.kind) }
+                    td data-label=(t!("Lane")) { (parts::lane_link(&task.lane)) }
+                    td data-label=(t!("Group")) { (parts::group_name(task.group, groups)) }
+                    td data-label=(t!("Submitted")) { (words::time(now, task.id.submitted_at())) }
+                    td.num.quiet[task.failures == 0] data-label=(t!("Failures")) { (task.failures) }
+                    td data-label=(t!("Next")) { (next(now, task)) }
                     td.end { (parts::task_buttons(person, task.id, task.state)) }
                 } } }
             }
@@ -160,8 +201,8 @@ fn next(now: UnixMs, task: &TaskSummary) -> Markup {
         @match (task.state, &task.holder, task.run_at, task.finished_at) {
             (_, Some(holder), ..) => span.holder { (holder) },
             (State::Queued, _, Some(at), _) => (words::time(now, at)),
-            (State::Notified, _, Some(at), _) => { "confirmation due " (words::time(now, at)) },
-            (_, _, _, Some(at)) => span.quiet.ended { "ended " (words::time(now, at)) },
+            (State::Notified, _, Some(at), _) => { (rich!("confirmation due {}", words::time(now, at))) },
+            (_, _, _, Some(at)) => span.quiet.ended { (rich!("ended {}", words::time(now, at))) },
             _ => span.quiet { "–" },
         }
     }
@@ -169,16 +210,16 @@ fn next(now: UnixMs, task: &TaskSummary) -> Markup {
 
 fn nothing(person: &Person, wanted: &Wanted, more: bool) -> Markup {
     if more {
-        return parts::empty("Nothing matches among the tasks looked at so far: go on with “Older”.", None);
+        return parts::empty(t!("Nothing matches among the tasks looked at so far: go on with “Older”."), None);
     }
     if !wanted.params.is_empty() {
-        return parts::empty("No task matches these filters.", Some(("/tasks", "Show all tasks")));
+        return parts::empty(t!("No task matches these filters."), Some(("/tasks", t!("Show all tasks"))));
     }
     if !person.may(Permission::Change) {
-        return parts::empty("There are no tasks yet.", None);
+        return parts::empty(t!("There are no tasks yet."), None);
     }
     parts::empty_with_command(
-        "There are no tasks yet. Try a first one, which does nothing but succeed:",
+        t!("There are no tasks yet. Try a first one, which does nothing but succeed:"),
         "malla tasks submit --lane drill/hello --kind drill '{}'",
     )
 }

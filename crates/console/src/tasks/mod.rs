@@ -4,6 +4,7 @@ pub(crate) mod bulk;
 pub(crate) mod detail;
 mod filter;
 pub(crate) mod list;
+pub(crate) mod new;
 
 use axum::extract::{Path, State as Shared};
 use axum::response::Response;
@@ -25,11 +26,16 @@ pub(crate) async fn act(
     let principal = &posted.visitor.principal;
     let act = Act::new(&principal.actor, action(verb), id.to_string());
     let notice = match console.queue.act_on(&principal.scope(), id, verb, act).await {
-        Ok(task) => Notice::good(format!("Task {id} is {}: it is {} now.", verb.participle(), task.state)),
+        Ok(task) => Notice::good(say!(
+            "Task {id} is {}: it is {} now.",
+            id,
+            parts::participle(verb),
+            parts::state_name(task.state)
+        )),
         Err(error @ Error::NotFound(_)) => return Err(error.into()),
         // What waits in a paused lane shows as paused, yet is not paused by itself.
         Err(Error::WrongState { state: State::Paused, .. }) if verb == Move::Resume => {
-            Notice::bad(format!("Task {id} waits because its lane is paused: resume the lane."))
+            Notice::bad(say!("Task {id} waits because its lane is paused: resume the lane.", id))
         }
         Err(error) => Notice::bad(mendable(error)?),
     };
@@ -37,13 +43,13 @@ pub(crate) async fn act(
 }
 
 fn read_id(text: &str) -> Result<TaskId, Refusal> {
-    text.parse().map_err(|_| Refusal::not_found(&format!("Task {text}")))
+    text.parse().map_err(|_| Refusal::not_found(&say!("Task {text}", text)))
 }
 
 fn read_verb(text: &str) -> Result<Move, Refusal> {
     let names = || Move::ALL.map(Move::name).join(", ");
     let found = Move::ALL.into_iter().find(|verb| verb.name() == text);
-    found.ok_or_else(|| Refusal::bad(format!("\"{text}\" cannot be done to a task: choose from {}", names())))
+    found.ok_or_else(|| Refusal::bad(say!("\"{text}\" cannot be done to a task: choose from {}", text, names())))
 }
 
 /// How the audit log calls a verb.

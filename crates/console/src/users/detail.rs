@@ -32,28 +32,28 @@ fn fields_of(user: &User) -> Params {
 }
 
 fn page(console: &Console, person: &Person, user: &User, typed: &Params, news: Markup) -> Page {
-    let warning = format!("{} will be gone at once, with all sessions. Tokens and the audit log stay.", user.name);
+    let warning = say!("{} will be gone at once, with all sessions. Tokens and the audit log stay.", user.name);
     Page::new("/users", user.name.clone())
-        .up("/users", "Users")
+        .up("/users", t!("Users"))
         .lead(html! {
-            (role_name(user.role)) " created " (words::time(console.now(), user.created_at))
-            @if user.disabled { " " span.badge.s-failed { "disabled" } }
+            (rich!("{} created {}", role_name(user.role), words::time(console.now(), user.created_at)))
+            @if user.disabled { " " span.badge.s-failed { (t!("disabled")) } }
         })
         .still(news)
         .still(html! {
             section.card {
-                div.card-head { h2 { "Change" } }
+                div.card-head { h2 { (t!("Change", "user")) } }
                 form.fields method="post" action=(path(&user.name)) {
                     (parts::form_secret(person))
                     (role_field(typed.typed("role")))
                     (groups_field(typed.typed("groups")))
-                    (password_field("New password", "Empty keeps the old one. A new one ends the user's sessions."))
+                    (password_field(t!("New password"), t!("Empty keeps the old one. A new one ends the user's sessions.")))
                     label.check {
                         input type="checkbox" name="disabled" value="yes" checked[typed.get("disabled").is_some()];
-                        span { "Disabled: cannot sign in" } }
+                        span { (t!("Disabled: cannot sign in")) } }
                     label.check { input type="checkbox" name="make" value="yes";
-                        span { "Make a new password and show it once" } }
-                    div.buttons { button.primary { "Save" } }
+                        span { (t!("Make a new password and show it once")) } }
+                    div.buttons { button.primary { (t!("Save")) } }
                 }
             }
             (parts::delete_form(person, &format!("{}/delete", path(&user.name)), &user.name, &warning))
@@ -72,10 +72,10 @@ pub(crate) async fn change(
     match apply(&console, visitor, &before, fields, password).await {
         Ok(user) => Ok(match made {
             Some(password) => {
-                let news = shown_once(&format!("{} has this new password.", user.name), &password);
+                let news = shown_once(&say!("{} has this new password.", user.name), &password);
                 page(&console, visitor, &user, &fields_of(&user), news).into_response()
             }
-            None => go(&console, &path(&user.name), Notice::good(format!("{} is changed.", user.name))),
+            None => go(&console, &path(&user.name), Notice::good(say!("{} is changed.", user.name))),
         }),
         Err(error) => {
             let error = parts::error_line(Some(&mendable(error)?));
@@ -118,7 +118,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     let act = Act::new(&posted.visitor.principal.actor, "user.delete", &name);
     match console.access.delete_user(&name, act).await {
-        Ok(()) => Ok(go(&console, "/users", Notice::good(format!("{name} is deleted.")))),
+        Ok(()) => Ok(go(&console, "/users", Notice::good(say!("{name} is deleted.", name)))),
         Err(error @ malla_queue::Error::NotFound(_)) => Err(error.into()),
         Err(error) => Ok(go(&console, &path(&name), Notice::bad(mendable(error)?))),
     }

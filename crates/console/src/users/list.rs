@@ -37,10 +37,10 @@ async fn page(
     let more = users.len() > ROWS;
     users.truncate(ROWS);
     let next = users.last().filter(|_| more).map(|user| user.name.clone());
-    Ok(Page::new("/users", "Users")
+    Ok(Page::new("/users", t!("Users"))
         .still(news)
         .still(rows(console.now(), &users))
-        .still(parts::pager("/users", &params.only(&["cursor"]), next, ("First", "Further")))
+        .still(parts::pager("/users", &params.only(&["cursor"]), next, (t!("First"), t!("Further"))))
         .still(form(person, typed, error)))
 }
 
@@ -48,13 +48,13 @@ fn rows(now: UnixMs, users: &[User]) -> Markup {
     html! {
         section.card {
             table.rows {
-                thead { tr { th { "User" } th { "Role" } th { "Groups" } th { "Created" } th {} } }
+                thead { tr { th { (t!("User")) } th { (t!("Role")) } th { (t!("Groups")) } th { (t!("Created")) } th {} } }
                 tbody { @for user in users { tr {
-                    td data-label="User" { a href=(path(&user.name)) { (user.name) } }
-                    td data-label="Role" { (role_name(user.role)) }
-                    td data-label="Groups" { (user.groups.join(", ")) }
-                    td data-label="Created" { (words::time(now, user.created_at)) }
-                    td.end { @if user.disabled { span.badge.s-failed { "disabled" } } }
+                    td data-label=(t!("User")) { a href=(path(&user.name)) { (user.name) } }
+                    td data-label=(t!("Role")) { (role_name(user.role)) }
+                    td data-label=(t!("Groups")) { (user.groups.join(", ")) }
+                    td data-label=(t!("Created")) { (words::time(now, user.created_at)) }
+                    td.end { @if user.disabled { span.badge.s-failed { (t!("disabled")) } } }
                 } } }
             }
         }
@@ -65,18 +65,18 @@ fn form(person: &Person, typed: &Params, error: Option<&str>) -> Markup {
     let role = typed.get("role").unwrap_or("user");
     html! {
         section.card {
-            div.card-head { h2 { "New user" } }
+            div.card-head { h2 { (t!("New user")) } }
             (parts::error_line(error))
             form.fields method="post" action="/users" {
                 (parts::form_secret(person))
-                (parts::field("Name", "Letters, digits and - _ . @", None, html! {
+                (parts::field(t!("Name"), t!("Letters, digits and - _ . @"), None, html! {
                     input name="name" value=(typed.typed("name")) maxlength="64" autocapitalize="none"
                         spellcheck="false" autocomplete="off" required;
                 }))
                 (role_field(role))
                 (groups_field(typed.typed("groups")))
-                (password_field("Password", "Leave it empty to have one made and shown once."))
-                div.buttons { button.primary { "Create user" } }
+                (password_field(t!("Password"), t!("Leave it empty to have one made and shown once.")))
+                div.buttons { button.primary { (t!("Create user")) } }
             }
         }
     }
@@ -89,8 +89,8 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Admi
     match add(&console, visitor, fields, made.as_deref().unwrap_or(own)).await {
         Ok(user) => {
             let news = match made {
-                Some(password) => shown_once(&format!("{} is created with this password.", user.name), &password),
-                None => html! { p.notice.good role="status" { (user.name) " is created." } },
+                Some(password) => shown_once(&say!("{} is created with this password.", user.name), &password),
+                None => html! { p.notice.good role="status" { (rich!("{} is created.", user.name)) } },
             };
             page(&console, visitor, &Params::default(), news, &Params::default(), None).await
         }

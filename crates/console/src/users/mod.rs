@@ -7,11 +7,12 @@ use malla_access::{Role, Secret};
 use maud::{Markup, html};
 
 use crate::parts;
+use crate::tongue::Text;
 
-const ROLES: [(&str, &str); 3] = [
-    ("readonly", "readonly – sees its groups"),
-    ("user", "user – everything in its groups"),
-    ("admin", "admin – everything"),
+const ROLES: [(&str, Text); 3] = [
+    ("readonly", key!("readonly – sees its groups")),
+    ("user", key!("user – everything in its groups")),
+    ("admin", key!("admin – everything")),
 ];
 
 /// A made password: 120 random bits are plenty, and can still be typed.
@@ -34,16 +35,16 @@ fn read_groups(text: &str) -> Vec<String> {
 }
 
 fn role_field(chosen: &str) -> Markup {
-    parts::field("Role", "", None, parts::select("role", &ROLES, chosen))
+    parts::field(t!("Role"), "", None, parts::choose("role", &ROLES, chosen))
 }
 
 fn groups_field(typed: &str) -> Markup {
     parts::field(
-        "Groups",
-        "Names, separated by commas.",
+        t!("Groups"),
+        t!("Names, separated by commas."),
         None,
         html! {
-            input name="groups" value=(typed) autocapitalize="none" spellcheck="false" placeholder="ops, payments";
+            input name="groups" value=(typed) autocapitalize="none" spellcheck="false" placeholder=(t!("ops, payments"));
         },
     )
 }
@@ -56,14 +57,14 @@ fn password_field(label: &str, hint: &str) -> Markup {
 pub(crate) fn shown_once(words: &str, secret: &str) -> Markup {
     html! {
         section.card.secret role="status" {
-            p { strong { (words) } " It is shown this once: copy it now." }
+            p { strong { (words) } " " (t!("It is shown this once: copy it now.")) }
             pre.command data-copy { code { (secret) } }
         }
     }
 }
 
 fn role_name(role: Role) -> Markup {
-    html! { span.badge.role { (role) } }
+    html! { span.badge.role { (parts::role_name(role)) } }
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
     params: Params,
 ) -> Result<Page, Refusal> {
-    let page = Page::new(ARTICLES, "Articles")
-        .lead(html! { "Pages whose history is kept. Those that are watched are visited again by themselves." })
+    let page = Page::new(ARTICLES, t!("Articles"))
+        .lead(html! { (t!("Pages whose history is kept. Those that are watched are visited again by themselves.")) })
         .still(filters(&params));
     let (wanted, number) = match read(&params) {
         Ok(read) => read,
@@ -64,17 +64,18 @@ fn wrong(page: Page, error: Error) -> Result<Page, Refusal> {
 }
 
 fn filters(params: &Params) -> Markup {
-    let orders = [("", "by title"), ("newest", "newest extraction first"), ("oldest", "oldest extraction first")];
+    let orders =
+        [("", t!("by title")), ("newest", t!("newest extraction first")), ("oldest", t!("oldest extraction first"))];
     html! {
         form.filters method="get" action=(ARTICLES) role="search" {
-            label.wide { span.label { "Title" }
-                input type="search" name="title" value=(params.typed("title")) placeholder="part of a title"; }
-            (parts::text_filter(params, "Locale", "locale", "en"))
-            (parts::text_filter(params, "Wiki's number", "wiki", "1"))
-            label { span.label { "Order" } (parts::select("sort", &orders, params.typed("sort"))) }
+            label.wide { span.label { (t!("Title")) }
+                input type="search" name="title" value=(params.typed("title")) placeholder=(t!("part of a title")); }
+            (parts::text_filter(params, t!("Locale"), "locale", "en"))
+            (parts::text_filter(params, t!("Wiki's number"), "wiki", "1"))
+            label { span.label { (t!("Order")) } (parts::select("sort", &orders, params.typed("sort"))) }
             div.buttons {
-                button { "Filter" }
-                @if !params.only(NAMES).is_empty() { a.button.plain href=(ARTICLES) { "Clear" } }
+                button { (t!("Filter")) }
+                @if !params.only(NAMES).is_empty() { a.button.plain href=(ARTICLES) { (t!("Clear")) } }
             }
         }
     }
@@ -91,7 +92,7 @@ fn read(params: &Params) -> Result<(Predicate, u64), Error> {
         wanted.push(Predicate::Is { column: OF_LOCALE, compare: Compare::Eq, value });
     }
     if let Some(wiki) = params.get("wiki") {
-        let number = wiki.parse().map_err(|_| Error::Invalid(format!("\"{wiki}\" is not the number of a wiki")))?;
+        let number = wiki.parse().map_err(|_| Error::Invalid(say!("\"{wiki}\" is not the number of a wiki", wiki)))?;
         wanted.push(Predicate::Is { column: OF_WIKI, compare: Compare::Eq, value: Literal::Whole(number) });
     }
     Ok((Predicate::All(wanted), page_number(params)?))
@@ -159,14 +160,14 @@ async fn count(console: &Console, person: &Person, wanted: Predicate) -> Option<
 }
 
 fn how_many(total: Option<u64>) -> Markup {
-    html! { @if let Some(total) = total.filter(|total| *total > 0) { p.quiet { (words::counted(total, "article")) } } }
+    html! { @if let Some(total) = total.filter(|total| *total > 0) { p.quiet { (counted!(total, "article", "articles")) } } }
 }
 
 fn nothing(params: &Params, number: u64) -> Markup {
     if number > 1 || !params.only(NAMES).is_empty() {
-        return parts::empty("No article matches.", Some((ARTICLES, "Show all articles")));
+        return parts::empty(t!("No article matches."), Some((ARTICLES, t!("Show all articles"))));
     }
-    parts::empty("No history is kept yet: extract a first article.", Some((WIKI, "Go to the overview")))
+    parts::empty(t!("No history is kept yet: extract a first article."), Some((WIKI, t!("Go to the overview"))))
 }
 
 /// Articles as rows, each with the switch that watches it.
@@ -179,22 +180,22 @@ pub(super) fn table(
     html! {
         table.rows {
             thead { tr {
-                th { "Article" } th { "Wiki" } th.num { "Revisions" } th { "Newest revision" } th { "Last extraction" }
-                th { "History" } th { "Watched" } th {}
+                th { (t!("Article")) } th { (t!("Wiki")) } th.num { (t!("Revisions")) } th { (t!("Newest revision")) } th { (t!("Last extraction")) }
+                th { (t!("History")) } th { (t!("Watched")) } th {}
             } }
             tbody { @for article in articles { tr {
-                td data-label="Article" {
+                td data-label=(t!("Article")) {
                     (article_link(article.wiki, article.pageid, &article.facts.title))
                     @if article.facts.deleted { " " (article::deleted()) }
                 }
-                td data-label="Wiki" {
+                td data-label=(t!("Wiki")) {
                     @match wikis.get(&article.wiki) { Some(wiki) => (wiki_link(wiki)), None => span.quiet { "–" } }
                 }
-                td.num data-label="Revisions" { (words::count(article.revisions)) }
-                td data-label="Newest revision" { (parts::moment(now, article.newest.map(|newest| newest.at))) }
-                td data-label="Last extraction" { (words::time(now, article.last_extraction)) }
-                td data-label="History" { (article::completeness(article)) }
-                td data-label="Watched" { @if article.watched { "yes" } @else { span.quiet { "no" } } }
+                td.num data-label=(t!("Revisions")) { (words::count(article.revisions)) }
+                td data-label=(t!("Newest revision")) { (parts::moment(now, article.newest.map(|newest| newest.at))) }
+                td data-label=(t!("Last extraction")) { (words::time(now, article.last_extraction)) }
+                td data-label=(t!("History")) { (article::completeness(article)) }
+                td data-label=(t!("Watched")) { @if article.watched { (t!("yes")) } @else { span.quiet { (t!("no")) } } }
                 td.end { @if person.may(Permission::Change) { (switch(person, article)) } }
             } } }
         }
@@ -207,8 +208,8 @@ pub(super) fn switch(person: &Person, article: &Article) -> Markup {
     html! {
         form.actions method="post" action=(action) {
             (parts::form_secret(person)) (parts::back(person))
-            @if article.watched { button.small name="watched" value="no" { "Unwatch" } }
-            @else { button.small name="watched" value="yes" { "Watch" } }
+            @if article.watched { button.small name="watched" value="no" { (t!("Unwatch")) } }
+            @else { button.small name="watched" value="yes" { (t!("Watch")) } }
         }
     }
 }

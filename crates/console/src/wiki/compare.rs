@@ -32,14 +32,14 @@ pub(crate) async fn show(
     params: Params,
 ) -> Result<Page, Refusal> {
     let both = params.get("from").zip(params.get("to"));
-    let (from, to) = both.ok_or_else(|| Refusal::bad("Choose two revisions to compare: from and to"))?;
+    let (from, to) = both.ok_or_else(|| Refusal::bad(t!("Choose two revisions to compare: from and to")))?;
     let wiki = find(&console, &visitor, &wiki).await?;
     let from = Found::of(&console, wiki.clone(), from).await?;
     let to = Found::of(&console, wiki, to).await?;
     let title = titled(&to.article.facts.title).to_owned();
     let page = Page::new(ARTICLES, title.clone())
         .up(article_path(to.wiki.id, to.article.pageid), title)
-        .lead(html! { "What changed from revision " (from.revision.revid.0) " to " (to.revision.revid.0) })
+        .lead(html! { (rich!("What changed from revision {} to {}", from.revision.revid.0, to.revision.revid.0)) })
         .still(heads(console.now(), &from, &to));
     Ok(match (from.text(&console).await?, to.text(&console).await?) {
         (Some(old), Some(new)) => page.still(difference(&pieces(&console, old, new).await?)),
@@ -61,10 +61,10 @@ async fn pieces(console: &Console, old: Vec<u8>, new: Vec<u8>) -> Result<Vec<Pie
 fn heads(now: UnixMs, from: &Found, to: &Found) -> Markup {
     let grown = i64::try_from(to.revision.size).ok().zip(i64::try_from(from.revision.size).ok());
     html! {
-        div.columns { (head(now, "From", from)) (head(now, "To", to)) }
+        div.columns { (head(now, t!("From"), from)) (head(now, t!("To"), to)) }
         div.task-head {
-            span.quiet { "Size: " } (change(grown.map(|(to, from)| to - from))) span.quiet { " bytes" }
-            a.button.plain.push href=(compare_path(from.wiki.id, to.revision.revid, from.revision.revid)) { "The other way round" }
+            span.quiet { (t!("Size:")) " " } (change(grown.map(|(to, from)| to - from))) span.quiet { " " (t!("bytes")) }
+            a.button.plain.push href=(compare_path(from.wiki.id, to.revision.revid, from.revision.revid)) { (t!("The other way round")) }
         }
     }
 }
@@ -74,18 +74,18 @@ fn head(now: UnixMs, which: &str, found: &Found) -> Markup {
     html! {
         section.card {
             div.card-head {
-                h2 { (which) " " a href=(revision_path(found.wiki.id, revision.revid)) { "revision " (revision.revid.0) } }
+                h2 { (which) " " a href=(revision_path(found.wiki.id, revision.revid)) { (rich!("revision {}", revision.revid.0)) } }
                 span.quiet.note { (words::time(now, revision.at)) }
             }
             dl.facts {
-                dt { "Article" } dd { (article_link(found.wiki.id, found.article.pageid, &found.article.facts.title)) }
-                dt { "User" } dd { (user(revision.user.as_deref(), revision.anon)) }
-                dt { "Comment" }
+                dt { (t!("Article")) } dd { (article_link(found.wiki.id, found.article.pageid, &found.article.facts.title)) }
+                dt { (t!("User")) } dd { (user(revision.user.as_deref(), revision.anon)) }
+                dt { (t!("Comment")) }
                 dd {
                     @match revision.comment.as_deref() {
-                        Some("") => span.quiet { "none" },
+                        Some("") => span.quiet { (t!("none")) },
                         Some(comment) => (cut(comment, COMMENT_MAX)),
-                        None => span.quiet { "hidden" },
+                        None => span.quiet { (t!("hidden")) },
                     }
                 }
             }
@@ -96,9 +96,11 @@ fn head(now: UnixMs, which: &str, found: &Found) -> Markup {
 fn missing(found: &Found) -> Markup {
     html! {
         p.notice {
-            "The text of revision " (found.revision.revid.0)
-            @if found.revision.text_hidden { " is hidden by the wiki" } @else { " could not be had" }
-            ": there is nothing to compare."
+            @if found.revision.text_hidden {
+                (rich!("The text of revision {} is hidden by the wiki: there is nothing to compare.", found.revision.revid.0))
+            } @else {
+                (rich!("The text of revision {} could not be had: there is nothing to compare.", found.revision.revid.0))
+            }
         }
     }
 }
@@ -110,16 +112,16 @@ fn difference(pieces: &[Piece]) -> Markup {
     html! {
         section.card {
             div.card-head {
-                h2 { "Text" }
+                h2 { (t!("Text")) }
                 ul.legend {
-                    li { ins.mark { (words::count(added as u64)) " added" } }
-                    li { del.mark { (words::count(removed as u64)) " removed" } }
-                    li { "characters" }
+                    li { ins.mark { (rich!("{} added", words::count(added as u64))) } }
+                    li { del.mark { (rich!("{} removed", words::count(removed as u64))) } }
+                    li { (t!("characters")) }
                 }
             }
-            @if added == 0 && removed == 0 { p.quiet { "Both texts are the same." } }
+            @if added == 0 && removed == 0 { p.quiet { (t!("Both texts are the same.")) } }
             @else {
-                div.difference tabindex="0" role="region" aria-label="What changed" {
+                div.difference tabindex="0" role="region" aria-label=(t!("What changed")) {
                     @for (nth, piece) in pieces.iter().take(PIECES_MAX).enumerate() {
                         @match piece.kind {
                             PieceKind::Added => ins { (cut(&piece.text, PIECE_MAX)) },
@@ -128,7 +130,7 @@ fn difference(pieces: &[Piece]) -> Markup {
                         }
                     }
                 }
-                @if pieces.len() > PIECES_MAX { p.quiet { "And more changes: these are the first of very many." } }
+                @if pieces.len() > PIECES_MAX { p.quiet { (t!("And more changes: these are the first of very many.")) } }
             }
         }
     }
@@ -145,7 +147,7 @@ fn same(text: &str, first: bool, last: bool) -> Markup {
     let tail_start = text.char_indices().nth(count - after).map_or(text.len(), |(at, _)| at);
     html! {
         (text[..head_end])
-        span.skipped { (words::count((count - before - after) as u64)) " characters the same" }
+        span.skipped { (rich!("{} characters the same", words::count((count - before - after) as u64))) }
         (text[tail_start..])
     }
 }

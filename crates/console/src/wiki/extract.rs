@@ -27,19 +27,19 @@ pub(super) async fn card(console: &Console, person: &Person, form: &Form<'_>) ->
     if !person.may(Permission::Change) || !may_leave(console) {
         return Ok(html! {});
     }
-    let group = owner::field(console, person, form, "none: seen by admins only").await?;
+    let group = owner::field(console, person, form, t!("none: seen by admins only")).await?;
     Ok(html! {
         section.card {
-            div.card-head { h2 { "Extract an article" } }
+            div.card-head { h2 { (t!("Extract an article")) } }
             (form.head())
             form.fields method="post" action=(EXTRACT) {
                 (parts::form_secret(person))
                 div.whole {
-                    (form.text("Title or URL", "article", "A title in the wiki of the locale, or the address of a page of any wiki.", "House sparrow"))
+                    (form.text(t!("Title or URL"), "article", t!("A title in the wiki of the locale, or the address of a page of any wiki."), "House sparrow"))
                 }
-                (form.text("Locale", "locale", "The wiki's language, if it is a title: en if empty.", "en"))
+                (form.text(t!("Locale"), "locale", t!("The wiki's language, if it is a title: en if empty."), "en"))
                 (group)
-                div.buttons { button.primary { "Extract" } }
+                div.buttons { button.primary { (t!("Extract")) } }
             }
         }
     })
@@ -60,12 +60,13 @@ pub(crate) async fn start(Shared(console): Shared<Console>, posted: Posted<Chang
 
 /// On to the extraction's own page.
 pub(super) fn begun(console: &Console, extraction: &Extraction) -> Response {
-    let sentence = "The extraction is under way: its revisions are kept as they come.";
+    let sentence = t!("The extraction is under way: its revisions are kept as they come.");
     go(console, &extraction_path(extraction.id), Notice::good(sentence))
 }
 
 async fn read(console: &Console, person: &Person, fields: &Params) -> Result<Extraction, Trouble> {
-    let asked = fields.get("article").ok_or_else(|| Wrong::at("article", "Write a title or the address of a page."))?;
+    let asked =
+        fields.get("article").ok_or_else(|| Wrong::at("article", t!("Write a title or the address of a page.")))?;
     let target = target(asked, fields.get("locale"));
     let group = owner::read(console, person, fields).await?;
     ask(console, person, group, target, asked).await

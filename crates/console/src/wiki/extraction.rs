@@ -22,7 +22,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result<Page, Refusal> {
-    let number: ExtractionId = id.parse().map_err(|_| Refusal::not_found(&format!("Extraction {id}")))?;
+    let number: ExtractionId = id.parse().map_err(|_| Refusal::not_found(&say!("Extraction {id}", id)))?;
     let extraction = console.wikis.extraction(&person.principal.scope(), number).await?;
     let group = groups::names(console, [extraction.group].into_iter()).await?.into_values().next();
     let wiki = find_all(console, person, extraction.wiki.into_iter()).await?.into_values().next();
@@ -30,21 +30,21 @@ pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result
     let title = extraction.title.as_deref().unwrap_or(&extraction.asked);
     let facts = html! {
         section.card {
-            div.card-head { h2 { "What was asked" } }
+            div.card-head { h2 { (t!("What was asked")) } }
             dl.facts {
-                dt { "Asked for" } dd { (extraction.asked) }
-                dt { "Article" } dd { (extractions::article(&extraction)) }
-                dt { "Wiki" } dd { @match &wiki { Some(wiki) => (wiki_link(wiki)), None => span.quiet { "not known yet" } } }
-                dt { "First answer" } dd { (parts::moment(now, extraction.started_at)) }
-                dt { "Last answer" } dd { (words::time(now, extraction.changed_at)) }
+                dt { (t!("Asked for")) } dd { (extraction.asked) }
+                dt { (t!("Article")) } dd { (extractions::article(&extraction)) }
+                dt { (t!("Wiki")) } dd { @match &wiki { Some(wiki) => (wiki_link(wiki)), None => span.quiet { (t!("not known yet")) } } }
+                dt { (t!("First answer")) } dd { (parts::moment(now, extraction.started_at)) }
+                dt { (t!("Last answer")) } dd { (words::time(now, extraction.changed_at)) }
             }
         }
     };
-    let page = Page::new(EXTRACTIONS, format!("Extraction of {}", titled(title)))
-        .up(EXTRACTIONS, "Extractions")
+    let page = Page::new(EXTRACTIONS, say!("Extraction of {}", titled(title)))
+        .up(EXTRACTIONS, t!("Extractions"))
         .lead(html! {
-            "Asked " (words::time(now, extraction.asked_at))
-            @if let Some(group) = &group { " for " (group) }
+            (rich!("Asked {}", words::time(now, extraction.asked_at)))
+            @if let Some(group) = &group { " " (rich!("for {}", group)) }
         })
         .live("progress", progress(now, &extraction))
         .live("figures", figures(&extraction))
@@ -59,7 +59,7 @@ pub(super) fn progress(now: UnixMs, extraction: &Extraction) -> Markup {
         section.card.progress {
             div.task-head {
                 (state_badge(extraction.state))
-                strong { (pace::so_far(extraction)) " revisions" }
+                strong { (rich!("{} revisions", pace::so_far(extraction))) }
                 span.quiet { (pace::told(now, extraction)) }
             }
             (pace::bar(extraction))
@@ -73,11 +73,11 @@ pub(super) fn progress(now: UnixMs, extraction: &Extraction) -> Markup {
 fn figures(extraction: &Extraction) -> Markup {
     let counts = &extraction.counts;
     html! {
-        ul.tiles.small-tiles.four aria-label="Figures" {
-            (tile("Revisions read", &words::count(counts.done)))
-            (tile("New", &words::count(counts.new)))
-            (tile("Erased, for the wiki hides them", &words::count(counts.erased)))
-            (tile("Requests", &words::count(counts.requests)))
+        ul.tiles.small-tiles.four aria-label=(t!("Figures")) {
+            (tile(t!("Revisions read"), &words::count(counts.done)))
+            (tile(t!("New"), &words::count(counts.new)))
+            (tile(t!("Erased, for the wiki hides them"), &words::count(counts.erased)))
+            (tile(t!("Requests"), &words::count(counts.requests)))
         }
     }
 }

@@ -30,16 +30,16 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let found = console.wikis.extractions(&person.principal.scope(), below, ROWS + 1).await?;
     let found = Listed::of(found, |extraction| extraction.id.to_string());
     let rows = rows(console, &found.items).await?;
-    let page = Page::new(EXTRACTIONS, "Extractions").lead(
-        html! { "Each walks a page's history from the oldest revision to the newest, and goes on after any crash." },
+    let page = Page::new(EXTRACTIONS, t!("Extractions")).lead(
+        html! { (t!("Each walks a page's history from the oldest revision to the newest, and goes on after any crash.")) },
     );
     Ok(found.on(page, params, Order::NewestFirst, "extractions", rows))
 }
 
 async fn rows(console: &Console, found: &[Extraction]) -> Result<Markup, Refusal> {
     if found.is_empty() {
-        let sentence = "Nothing has been extracted yet, or it is forgotten: what it brought stays.";
-        return Ok(parts::empty(sentence, Some((WIKI, "Go to the overview"))));
+        let sentence = t!("Nothing has been extracted yet, or it is forgotten: what it brought stays.");
+        return Ok(parts::empty(sentence, Some((WIKI, t!("Go to the overview")))));
     }
     let names = groups::names(console, found.iter().map(|extraction| extraction.group)).await?;
     Ok(html! { section.card { (table(console.now(), found, Some(&names))) } })
@@ -50,19 +50,19 @@ pub(super) fn table(now: UnixMs, found: &[Extraction], groups: Option<&HashMap<G
     html! {
         table.rows {
             thead { tr {
-                th { "Extraction" } th { "Article" } th { "State" } th { "Progress" } th.num { "Revisions" } th.num { "New" }
-                th { "Pace" } @if groups.is_some() { th { "Group" } } th { "Asked" }
+                th { (t!("Extraction")) } th { (t!("Article")) } th { (t!("State")) } th { (t!("Progress")) } th.num { (t!("Revisions")) } th.num { (t!("New")) }
+                th { (t!("Pace")) } @if groups.is_some() { th { (t!("Group")) } } th { (t!("Asked")) }
             } }
             tbody { @for extraction in found { tr {
-                td data-label="Extraction" { a.id href=(extraction_path(extraction.id)) { (extraction.id) } }
-                td data-label="Article" { (article(extraction)) }
-                td data-label="State" { (state_badge(extraction.state)) }
-                td.bar data-label="Progress" { (pace::bar(extraction)) }
-                td.num data-label="Revisions" { (pace::so_far(extraction)) }
-                td.num data-label="New" { (words::count(extraction.counts.new)) }
-                td data-label="Pace" { (note(now, extraction)) }
-                @if let Some(groups) = groups { td data-label="Group" { (parts::group_name(extraction.group, groups)) } }
-                td data-label="Asked" { (words::time(now, extraction.asked_at)) }
+                td data-label=(t!("Extraction")) { a.id href=(extraction_path(extraction.id)) { (extraction.id) } }
+                td data-label=(t!("Article")) { (article(extraction)) }
+                td data-label=(t!("State")) { (state_badge(extraction.state)) }
+                td.bar data-label=(t!("Progress")) { (pace::bar(extraction)) }
+                td.num data-label=(t!("Revisions")) { (pace::so_far(extraction)) }
+                td.num data-label=(t!("New")) { (words::count(extraction.counts.new)) }
+                td data-label=(t!("Pace")) { (note(now, extraction)) }
+                @if let Some(groups) = groups { td data-label=(t!("Group")) { (parts::group_name(extraction.group, groups)) } }
+                td data-label=(t!("Asked")) { (words::time(now, extraction.asked_at)) }
             } } }
         }
     }

@@ -28,8 +28,8 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let found = console.wikis.imports(&person.principal.scope(), below, ROWS + 1).await?;
     let found = Listed::of(found, |import| import.id.to_string());
     let rows = if found.items.is_empty() { nothing(person) } else { table(console, person, &found.items).await? };
-    let page = Page::new(IMPORTS, "Imports")
-        .lead(html! { "Dumps that are read in from a terminal. One that was interrupted goes on where it was." });
+    let page = Page::new(IMPORTS, t!("Imports"))
+        .lead(html! { (t!("Dumps that are read in from a terminal. One that was interrupted goes on where it was.")) });
     Ok(found.on(page, params, Order::NewestFirst, "imports", rows))
 }
 
@@ -41,22 +41,22 @@ async fn table(console: &Console, person: &Person, found: &[Import]) -> Result<M
         section.card {
             table.rows {
                 thead { tr {
-                    th { "Dump" } th { "Wiki" } th { "State" } th.num { "Pages" } th.num { "Revisions" } th.num { "Batches" }
-                    th { "Pace" } th { "Group" } th { "Begun" } th { "Last batch" }
+                    th { (t!("Dump")) } th { (t!("Wiki")) } th { (t!("State")) } th.num { (t!("Pages")) } th.num { (t!("Revisions")) } th.num { (t!("Batches")) }
+                    th { (t!("Pace")) } th { (t!("Group")) } th { (t!("Begun")) } th { (t!("Last batch")) }
                 } }
                 tbody { @for import in found { tr {
-                    td data-label="Dump" { (import.name) }
-                    td data-label="Wiki" {
+                    td data-label=(t!("Dump")) { (import.name) }
+                    td data-label=(t!("Wiki")) {
                         @match wikis.get(&import.wiki) { Some(wiki) => (wiki_link(wiki)), None => span.quiet { "–" } }
                     }
-                    td data-label="State" { (badge(import)) }
-                    td.num data-label="Pages" { (words::count(import.pages)) }
-                    td.num data-label="Revisions" { (words::count(import.revisions)) }
-                    td.num data-label="Batches" { (words::count(import.batches)) }
-                    td data-label="Pace" { span.quiet { (pace(now, import)) } }
-                    td data-label="Group" { (parts::group_name(import.group, &names)) }
-                    td data-label="Begun" { (words::time(now, import.begun_at)) }
-                    td data-label="Last batch" { (words::time(now, import.changed_at)) }
+                    td data-label=(t!("State")) { (badge(import)) }
+                    td.num data-label=(t!("Pages")) { (words::count(import.pages)) }
+                    td.num data-label=(t!("Revisions")) { (words::count(import.revisions)) }
+                    td.num data-label=(t!("Batches")) { (words::count(import.batches)) }
+                    td data-label=(t!("Pace")) { span.quiet { (pace(now, import)) } }
+                    td data-label=(t!("Group")) { (parts::group_name(import.group, &names)) }
+                    td data-label=(t!("Begun")) { (words::time(now, import.begun_at)) }
+                    td data-label=(t!("Last batch")) { (words::time(now, import.changed_at)) }
                 } } }
             }
         }
@@ -65,8 +65,8 @@ async fn table(console: &Console, person: &Person, found: &[Import]) -> Result<M
 
 fn badge(import: &Import) -> Markup {
     html! {
-        @if import.finished { span.badge.s-succeeded { "read in" } }
-        @else { span.badge.s-running { "in progress" } }
+        @if import.finished { span.badge.s-succeeded { (t!("read in")) } }
+        @else { span.badge.s-running { (t!("in progress")) } }
     }
 }
 
@@ -75,22 +75,22 @@ fn pace(now: UnixMs, import: &Import) -> String {
     let until = if import.finished { import.changed_at } else { now };
     let took = import.begun_at.until(until);
     if import.finished {
-        return format!("took {}", words::lasted(took));
+        return say!("took {}", words::lasted(took));
     }
     match import.begun_at.until(import.changed_at).as_secs_f64() {
         seconds if seconds >= 1.0 => {
-            format!("{} revisions a second", words::count((import.revisions as f64 / seconds).round() as u64))
+            say!("{} revisions a second", words::count((import.revisions as f64 / seconds).round() as u64))
         }
-        _ => "just begun".into(),
+        _ => t!("just begun").into(),
     }
 }
 
 fn nothing(person: &Person) -> Markup {
     if !person.may(Permission::Change) {
-        return parts::empty("No dump has been read in. Those of your groups will be shown here.", None);
+        return parts::empty(t!("No dump has been read in. Those of your groups will be shown here."), None);
     }
     parts::empty_with_command(
-        "No dump has been read in. A wiki's XML dump, packed or not, is read in from a terminal:",
+        t!("No dump has been read in. A wiki's XML dump, packed or not, is read in from a terminal:"),
         "malla wiki import dump.xml.bz2",
     )
 }

@@ -84,20 +84,20 @@ pub(super) fn table(lines: &[Line], sizes: &HashMap<RevId, u64>, titles: bool, c
     html! {
         table.rows {
             thead { tr {
-                @if choice.is_some() { th { "Compare" } }
-                th { "When" } @if titles { th { "Article" } } th { "User" } th { "Comment" } th.num { "Size" }
-                th.num { "Change" } th {}
+                @if choice.is_some() { th { (t!("Compare")) } }
+                th { (t!("When")) } @if titles { th { (t!("Article")) } } th { (t!("User")) } th { (t!("Comment")) } th.num { (t!("Size")) }
+                th.num { (t!("Change")) } th {}
             } }
             tbody { @for (nth, line) in lines.iter().enumerate() { tr {
-                @if let Some(choice) = choice { td data-label="Compare" { (choice(nth, line)) } }
-                td data-label="When" { a href=(revision_path(line.wiki, line.revid)) { (at(line.at())) } }
-                @if titles { td data-label="Article" { (article_link(line.wiki, line.pageid, &line.title)) } }
-                td data-label="User" { (user(line.user.as_deref(), line.anon)) }
-                td data-label="Comment" { (comment(line)) }
-                td.num data-label="Size" { (words::count(line.size)) }
-                td.num data-label="Change" { (change(line.change(sizes))) }
+                @if let Some(choice) = choice { td data-label=(t!("Compare")) { (choice(nth, line)) } }
+                td data-label=(t!("When")) { a href=(revision_path(line.wiki, line.revid)) { (at(line.at())) } }
+                @if titles { td data-label=(t!("Article")) { (article_link(line.wiki, line.pageid, &line.title)) } }
+                td data-label=(t!("User")) { (user(line.user.as_deref(), line.anon)) }
+                td data-label=(t!("Comment")) { (comment(line)) }
+                td.num data-label=(t!("Size")) { (words::count(line.size)) }
+                td.num data-label=(t!("Change")) { (change(line.change(sizes))) }
                 td.end {
-                    @if line.parentid.0 > 0 { a href=(compare_path(line.wiki, line.parentid, line.revid)) { "compare" } }
+                    @if line.parentid.0 > 0 { a href=(compare_path(line.wiki, line.parentid, line.revid)) { (t!("compare")) } }
                 }
             } } }
         }
@@ -106,7 +106,7 @@ pub(super) fn table(lines: &[Line], sizes: &HashMap<RevId, u64>, titles: bool, c
 
 /// To the minute: a history is read by its dates.
 fn at(at: UnixMs) -> Markup {
-    html! { time title=(words::full(at)) { (words::strftime(at, "%Y-%m-%d %H:%M")) } }
+    html! { time title=(words::full(at)) { (words::minute(at)) } }
 }
 
 /// A name that leads to all that its bearer wrote.
@@ -114,19 +114,19 @@ pub(super) fn user(name: Option<&str>, anon: bool) -> Markup {
     html! {
         @match name {
             Some(name) => a href=(Params::from([("user", name)]).link(REVISIONS)) { (name) },
-            None => span.quiet { "hidden" },
+            None => span.quiet { (t!("hidden")) },
         }
-        @if anon { " " span.badge title="Not logged in" { "anonymous" } }
+        @if anon { " " span.badge title=(t!("Not logged in")) { (t!("anonymous")) } }
     }
 }
 
 fn comment(line: &Line) -> Markup {
     html! {
-        @if line.minor { span.badge title="A small change, as its author says" { "minor" } " " }
+        @if line.minor { span.badge title=(t!("A small change, as its author says")) { (t!("minor")) } " " }
         @match line.comment.as_deref() {
             Some("") => span.quiet { "–" },
             Some(comment) => (cut(comment, COMMENT_MAX)),
-            None => span.quiet { "hidden" },
+            None => span.quiet { (t!("hidden")) },
         }
         @for tag in &line.tags { " " a.tag href=(Params::from([("tag", tag.as_str())]).link(REVISIONS)) { (tag) } }
     }

@@ -24,23 +24,24 @@ use malla_queue::UnixMs;
 use malla_wiki::{Extraction, ExtractionState, Limits};
 use maud::{Markup, html};
 
-pub(crate) use self::places::WIKI;
-use self::places::{ARTICLES, EXTRACT, EXTRACTIONS, IMPORTS, QUERY, REVISIONS};
+use self::places::{ARTICLES, EXTRACT, IMPORTS, QUERY, REVISIONS};
+pub(crate) use self::places::{EXTRACTIONS, WIKI};
 use crate::caller::Person;
 use crate::form::Form;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::{Console, words};
 
 /// The pages of this room in the navigation.
-pub(crate) const PAGES: &[(&str, &str)] = &[
-    (WIKI, "Overview"),
-    (ARTICLES, "Articles"),
-    (REVISIONS, "Revisions"),
-    (QUERY, "Query"),
-    (EXTRACTIONS, "Extractions"),
-    (IMPORTS, "Imports"),
+pub(crate) const PAGES: &[(&str, Text)] = &[
+    (WIKI, key!("Overview")),
+    (ARTICLES, key!("Articles")),
+    (REVISIONS, key!("Revisions")),
+    (QUERY, key!("Query")),
+    (EXTRACTIONS, key!("Extractions")),
+    (IMPORTS, key!("Imports")),
 ];
 
 /// What a page may cost: more is a question for the API.
@@ -93,7 +94,7 @@ pub(crate) fn latest(now: UnixMs, latest: &[Extraction]) -> Markup {
     html! {
         @if !latest.is_empty() {
             section.card {
-                div.card-head { h2 { "Latest extractions" } a href=(EXTRACTIONS) { "All extractions" } }
+                div.card-head { h2 { (t!("Latest extractions")) } a href=(EXTRACTIONS) { (t!("All extractions")) } }
                 (extractions::table(now, latest, None))
             }
         }
@@ -102,17 +103,17 @@ pub(crate) fn latest(now: UnixMs, latest: &[Extraction]) -> Markup {
 
 fn state_badge(state: ExtractionState) -> Markup {
     let (tone, name) = match state {
-        ExtractionState::Pending => ("queued", "pending"),
-        ExtractionState::InProgress => ("running", "in progress"),
-        ExtractionState::Succeeded => ("succeeded", "succeeded"),
-        ExtractionState::Failed => ("failed", "failed"),
+        ExtractionState::Pending => ("queued", t!("pending")),
+        ExtractionState::InProgress => ("running", t!("in progress")),
+        ExtractionState::Succeeded => ("succeeded", t!("succeeded")),
+        ExtractionState::Failed => ("failed", t!("failed")),
     };
     html! { span class={ "badge s-" (tone) } { (name) } }
 }
 
 /// A title as the wiki says it; an empty one cannot be clicked.
 fn titled(title: &str) -> &str {
-    if title.trim().is_empty() { "(no title)" } else { title }
+    if title.trim().is_empty() { t!("(no title)") } else { title }
 }
 
 fn size(bytes: u64) -> String {

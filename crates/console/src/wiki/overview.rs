@@ -45,15 +45,15 @@ pub(crate) async fn page(
     wikis.truncate(WIKIS);
     let next = wikis.last().filter(|_| more).map(|wiki| wiki.id.to_string());
     let now = console.now();
-    let page = Page::new(WIKI, "Wiki")
-        .lead(html! { "Histories of wiki pages: every revision with its text, complete and kept fresh." })
+    let page = Page::new(WIKI, t!("Wiki"))
+        .lead(html! { (t!("Histories of wiki pages: every revision with its text, complete and kept fresh.")) })
         .still(no_contact(console, person))
         .still(extract::card(console, person, form).await?);
     if wikis.is_empty() && seen.is_empty() && after.is_none() {
         return Ok(page.live("under-way", nothing(console, person)).live("recent", html! {}).live("wikis", html! {}));
     }
     let table = wikis_table(console, now, &wikis).await?;
-    let pager = parts::pager(WIKI, &params.only(&["cursor"]), next, ("First", "Further"));
+    let pager = parts::pager(WIKI, &params.only(&["cursor"]), next, (t!("First"), t!("Further")));
     let (over, under_way): (Vec<_>, Vec<_>) = seen.into_iter().partition(|extraction| extraction.state.is_over());
     Ok(page
         .live("under-way", going_on(now, &under_way))
@@ -62,7 +62,7 @@ pub(crate) async fn page(
 }
 
 fn read_cursor(text: &str) -> Result<WikiId, Refusal> {
-    text.parse().map(WikiId).map_err(|_| Refusal::bad(format!("\"{text}\" is not a place in this list")))
+    text.parse().map(WikiId).map_err(|_| Refusal::bad(say!("\"{text}\" is not a place in this list", text)))
 }
 
 /// Which setting is missing, for those who can do something about it and those who can ask for it.
@@ -71,10 +71,10 @@ fn no_contact(console: &Console, person: &Person) -> Markup {
         @if !extract::may_leave(console) {
             section.card.question {
                 p {
-                    strong { "No request leaves yet. " }
-                    "Wikis want to know whom to turn to: set " code { "wiki.contact" } " ("
-                    code { "MALLA_WIKI_CONTACT" } ") to an address of yours, and start again."
-                    @if !person.may(Permission::Administer) { " That is for who runs this server." }
+                    strong { (t!("No request leaves yet.")) " " }
+                    @let (name, variable) = (html! { code { "wiki.contact" } }, html! { code { "MALLA_WIKI_CONTACT" } });
+                    (rich!("Wikis want to know whom to turn to: set {} ({}) to an address of yours, and start again.", name, variable))
+                    @if !person.may(Permission::Administer) { " " (t!("That is for who runs this server.")) }
                 }
                 @if person.may(Permission::Administer) {
                     (parts::command_line("MALLA_WIKI_CONTACT=you@example.org malla up"))
@@ -86,16 +86,16 @@ fn no_contact(console: &Console, person: &Person) -> Markup {
 
 fn nothing(console: &Console, person: &Person) -> Markup {
     if !person.may(Permission::Change) {
-        return parts::empty("No history is kept yet. What your groups extract will be shown here.", None);
+        return parts::empty(t!("No history is kept yet. What your groups extract will be shown here."), None);
     }
     if !extract::may_leave(console) {
         return parts::empty_with_command(
-            "No history is kept yet. Until a contact is set, read in a dump that you have:",
+            t!("No history is kept yet. Until a contact is set, read in a dump that you have:"),
             "malla wiki import dump.xml.bz2",
         );
     }
     parts::empty_with_command(
-        "No history is kept yet. Write the title of an article above, or from a terminal:",
+        t!("No history is kept yet. Write the title of an article above, or from a terminal:"),
         "malla wiki extract \"House sparrow\"",
     )
 }
@@ -103,10 +103,10 @@ fn nothing(console: &Console, person: &Person) -> Markup {
 fn going_on(now: UnixMs, under_way: &[Extraction]) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Under way" } @if !under_way.is_empty() { span.quiet.note { (words::count(under_way.len() as u64)) } } }
-            @if under_way.is_empty() { p.all-well { "Nothing is being extracted." } }
+            div.card-head { h2 { (t!("Under way")) } @if !under_way.is_empty() { span.quiet.note { (words::count(under_way.len() as u64)) } } }
+            @if under_way.is_empty() { p.all-well { (t!("Nothing is being extracted.")) } }
             @else { (extractions::table(now, &under_way[..under_way.len().min(UNDER_WAY)], None)) }
-            @if under_way.len() > UNDER_WAY { p.quiet.note { "The newest " (UNDER_WAY) ": " a href=(EXTRACTIONS) { "all extractions" } "." } }
+            @if under_way.len() > UNDER_WAY { p.quiet.note { (rich!("The newest {}: {}.", UNDER_WAY, html! { a href=(EXTRACTIONS) { (t!("all extractions")) } })) } }
         }
     }
 }
@@ -115,7 +115,7 @@ fn recent(now: UnixMs, over: &[Extraction]) -> Markup {
     html! {
         @if !over.is_empty() {
             section.card {
-                div.card-head { h2 { "Recent extractions" } a href=(EXTRACTIONS) { "All extractions" } }
+                div.card-head { h2 { (t!("Recent extractions")) } a href=(EXTRACTIONS) { (t!("All extractions")) } }
                 (extractions::table(now, &over[..over.len().min(RECENT)], None))
             }
         }
@@ -126,20 +126,20 @@ async fn wikis_table(console: &Console, now: UnixMs, wikis: &[Wiki]) -> Result<M
     let names = groups::names(console, wikis.iter().map(|wiki| wiki.group)).await?;
     Ok(html! {
         section.card {
-            div.card-head { h2 { "Wikis" } }
-            @if wikis.is_empty() { p.all-well { "None is known yet: the first answer of one makes it known." } }
+            div.card-head { h2 { (t!("Wikis")) } }
+            @if wikis.is_empty() { p.all-well { (t!("None is known yet: the first answer of one makes it known.")) } }
             @else {
                 table.rows {
                     thead { tr {
-                        th { "Wiki" } th { "Address" } th.num { "Articles" } th.num { "Revisions" } th { "Group" } th { "Found" }
+                        th { (t!("Wiki")) } th { (t!("Address")) } th.num { (t!("Articles")) } th.num { (t!("Revisions")) } th { (t!("Group")) } th { (t!("Found")) }
                     } }
                     tbody { @for wiki in wikis { tr {
-                        td data-label="Wiki" { (wiki_link(wiki)) @if wiki.scraped { " " (scraped()) } }
-                        td data-label="Address" { span.key { (wiki.api) } }
-                        td.num data-label="Articles" { (words::count(wiki.pages)) }
-                        td.num data-label="Revisions" { (words::count(wiki.revisions)) }
-                        td data-label="Group" { (parts::group_name(wiki.group, &names)) }
-                        td data-label="Found" { (words::time(now, wiki.found_at)) }
+                        td data-label=(t!("Wiki")) { (wiki_link(wiki)) @if wiki.scraped { " " (scraped()) } }
+                        td data-label=(t!("Address")) { span.key { (wiki.api) } }
+                        td.num data-label=(t!("Articles")) { (words::count(wiki.pages)) }
+                        td.num data-label=(t!("Revisions")) { (words::count(wiki.revisions)) }
+                        td data-label=(t!("Group")) { (parts::group_name(wiki.group, &names)) }
+                        td data-label=(t!("Found")) { (words::time(now, wiki.found_at)) }
                     } } }
                 }
             }
@@ -148,5 +148,5 @@ async fn wikis_table(console: &Console, now: UnixMs, wikis: &[Wiki]) -> Result<M
 }
 
 pub(super) fn scraped() -> Markup {
-    html! { span.badge.s-paused title="Its API is off: histories are read from its pages" { "without API" } }
+    html! { span.badge.s-paused title=(t!("Its API is off: histories are read from its pages")) { (t!("without API")) } }
 }

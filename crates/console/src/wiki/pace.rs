@@ -15,10 +15,10 @@ const STEP_S: u64 = 5;
 pub(super) fn told(now: UnixMs, extraction: &Extraction) -> String {
     let after = || words::lasted(took(now, extraction));
     match extraction.state {
-        ExtractionState::Pending => "waiting for the wiki's first answer".into(),
-        ExtractionState::InProgress => under_way(now, extraction).unwrap_or_else(|| "just begun".into()),
-        ExtractionState::Succeeded => format!("took {}", after()),
-        ExtractionState::Failed => format!("failed after {}", after()),
+        ExtractionState::Pending => t!("waiting for the wiki's first answer").into(),
+        ExtractionState::InProgress => under_way(now, extraction).unwrap_or_else(|| t!("just begun").into()),
+        ExtractionState::Succeeded => say!("took {}", after()),
+        ExtractionState::Failed => say!("failed after {}", after()),
     }
 }
 
@@ -37,16 +37,16 @@ fn under_way(now: UnixMs, extraction: &Extraction) -> Option<String> {
     }
     let rate = counts.done as f64 / seconds;
     let told = match rate {
-        rate if rate >= 10.0 => format!("{} revisions a second", words::count(rate.round() as u64)),
-        rate if rate >= 1.0 => format!("{rate:.1} revisions a second"),
-        rate => format!("{:.1} revisions a minute", rate * 60.0),
+        rate if rate >= 10.0 => say!("{} revisions a second", words::count(rate.round() as u64)),
+        rate if rate >= 1.0 => say!("{} revisions a second", words::decimal(rate, 1)),
+        rate => say!("{} revisions a minute", words::decimal(rate * 60.0, 1)),
     };
     let left = counts.total.and_then(|total| total.checked_sub(counts.done)).filter(|left| *left > 0);
     Some(match left {
         Some(left) => {
             let seconds = (left as f64 / rate).ceil() as u64;
             let left = Duration::from_secs(seconds.div_ceil(STEP_S).saturating_mul(STEP_S));
-            format!("{told}, about {} left", words::lasted(left))
+            say!("{told}, about {} left", told, words::lasted(left))
         }
         None => told,
     })
@@ -55,7 +55,7 @@ fn under_way(now: UnixMs, extraction: &Extraction) -> Option<String> {
 /// `150 of 1,200`
 pub(super) fn so_far(extraction: &Extraction) -> String {
     let done = words::count(extraction.counts.done);
-    extraction.counts.total.map_or(done.clone(), |total| format!("{done} of {}", words::count(total)))
+    extraction.counts.total.map_or(done.clone(), |total| say!("{done} of {}", done, words::count(total)))
 }
 
 pub(super) fn bar(extraction: &Extraction) -> Markup {
@@ -63,11 +63,11 @@ pub(super) fn bar(extraction: &Extraction) -> Markup {
     let total = counts.total.unwrap_or(counts.done).max(counts.done);
     let left = total - counts.done;
     let left = match extraction.state {
-        ExtractionState::Failed => ("failed", "not read", left.max(u64::from(counts.done == 0))),
-        state if state.is_over() => ("discarded", "not read", left),
-        _ => ("queued", "to be read", left),
+        ExtractionState::Failed => ("failed", t!("not read"), left.max(u64::from(counts.done == 0))),
+        state if state.is_over() => ("discarded", t!("not read"), left),
+        _ => ("queued", t!("to be read"), left),
     };
-    parts::stacked(&[("succeeded", "read", counts.done), left], total)
+    parts::stacked(&[("succeeded", t!("read"), counts.done), left], total)
 }
 
 #[cfg(test)]

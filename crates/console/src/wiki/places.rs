@@ -17,7 +17,7 @@ pub(super) const EXTRACT: &str = "/wiki/extract";
 pub(super) const ARTICLES: &str = "/wiki/articles";
 pub(super) const REVISIONS: &str = "/wiki/revisions";
 pub(super) const QUERY: &str = "/wiki/query";
-pub(super) const EXTRACTIONS: &str = "/wiki/extractions";
+pub(crate) const EXTRACTIONS: &str = "/wiki/extractions";
 pub(super) const IMPORTS: &str = "/wiki/imports";
 
 pub(super) fn extraction_path(id: ExtractionId) -> String {
@@ -80,7 +80,7 @@ fn at(wiki: &Wiki, name: &str, number: i64) -> Option<String> {
 
 /// The wiki of this number, if this person may see it.
 pub(super) async fn find(console: &Console, person: &Person, id: &str) -> Result<Wiki, Refusal> {
-    let number = id.parse().map_err(|_| Refusal::not_found(&format!("Wiki {id}")))?;
+    let number = id.parse().map_err(|_| Refusal::not_found(&say!("Wiki {id}", id)))?;
     Ok(console.wikis.wiki(&person.principal.scope(), WikiId(number)).await?)
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn find_page(
     page: &str,
 ) -> Result<(Wiki, Page), Refusal> {
     let wiki = find(console, person, wiki).await?;
-    let missing = || Refusal::not_found(&format!("Page {page} of {}", name(&wiki)));
+    let missing = || Refusal::not_found(&say!("Page {page} of {}", page, name(&wiki)));
     let number = page.parse().map_err(|_| missing())?;
     let found = console.wikis.page(wiki.id, PageId(number)).await?.ok_or_else(missing)?;
     Ok((wiki, found))

@@ -15,6 +15,7 @@ use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::visitor::{See, Visitor};
 use crate::{Console, parts, words};
 
@@ -24,14 +25,14 @@ const CHARS_MAX: usize = 200;
 
 /// A question to begin with.
 struct Example {
-    name: &'static str,
+    name: Text,
     collection: &'static str,
     pipeline: &'static str,
 }
 
 const EXAMPLES: [Example; 3] = [
     Example {
-        name: "The ten users with the most edits",
+        name: key!("The ten users with the most edits"),
         collection: "revisions",
         pipeline: r#"[
   {"$group": {"_id": "$user", "edits": {"$sum": 1}, "size": {"$avg": "$size"}}},
@@ -40,7 +41,7 @@ const EXAMPLES: [Example; 3] = [
 ]"#,
     },
     Example {
-        name: "Edits in each month",
+        name: key!("Edits in each month"),
         collection: "revisions",
         pipeline: r#"[
   {"$group": {
@@ -51,7 +52,7 @@ const EXAMPLES: [Example; 3] = [
 ]"#,
     },
     Example {
-        name: "Articles that were extracted last",
+        name: key!("Articles that were extracted last"),
         collection: "articles",
         pipeline: r#"[
   {"$sort": {"last_extraction_date": -1}},
@@ -66,8 +67,8 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
     params: Params,
 ) -> Result<Page, Refusal> {
-    let page = Page::new(QUERY, "Query").lead(html! {
-        "A pipeline of $match, $group, $sort, $skip, $limit, $project and $count over revisions or articles."
+    let page = Page::new(QUERY, t!("Query")).lead(html! {
+        (t!("A pipeline of $match, $group, $sort, $skip, $limit, $project and $count over revisions or articles."))
     });
     if params.get("pipeline").is_none() {
         let form = Form { typed: &params, wrong: None };
@@ -87,7 +88,7 @@ pub(crate) async fn show(
 }
 
 fn card(form: &Form<'_>) -> Markup {
-    let collections = [("revisions", "revisions"), ("articles", "articles")];
+    let collections = [("revisions", key!("revisions")), ("articles", key!("articles"))];
     let area = html! {
         textarea.code name="pipeline" rows="10" spellcheck="false" placeholder=(EXAMPLES[0].pipeline) required {
             (form.typed.typed("pipeline"))
@@ -95,15 +96,15 @@ fn card(form: &Form<'_>) -> Markup {
     };
     html! {
         section.card {
-            div.card-head { h2 { "Question" } }
+            div.card-head { h2 { (t!("Question")) } }
             (parts::error_line(form.error("")))
             form.fields.wide-fields method="get" action=(QUERY) {
-                div.whole { (parts::field("Pipeline", "A JSON array of stages.", form.error("pipeline"), area)) }
-                (form.choice("Of", "collection", "", &collections))
-                (form.text("Dates are written as", "date_format", "For dates in the pipeline; as 2018-03-09 if empty.", "%Y-%m-%d"))
-                div.buttons { button.primary { "Ask" } }
+                div.whole { (parts::field(t!("Pipeline"), t!("A JSON array of stages."), form.error("pipeline"), area)) }
+                (form.choice(t!("Of"), "collection", "", &collections))
+                (form.text(t!("Dates are written as"), "date_format", t!("For dates in the pipeline; as 2018-03-09 if empty."), "%Y-%m-%d"))
+                div.buttons { button.primary { (t!("Ask")) } }
             }
-            p.quiet { "To begin with:" }
+            p.quiet { (t!("To begin with:")) }
             ul.chips.pad { @for example in &EXAMPLES { li { a.chip href=(link(example)) { (example.name) } } } }
         }
     }
@@ -122,7 +123,7 @@ async fn answer(console: &Console, person: &Person, params: &Params) -> Result<(
 fn read(params: &Params) -> Result<Plan, Wrong> {
     let named = params.get("collection").unwrap_or(Collection::Revisions.name());
     let collection = Collection::named(named)
-        .ok_or_else(|| Wrong::at("collection", format!("There is no collection \"{named}\".")))?;
+        .ok_or_else(|| Wrong::at("collection", say!("There is no collection \"{named}\".", named)))?;
     pipeline::read(params.typed("pipeline"), collection, params.get("date_format")).map_err(|error| {
         let sentence = words::capital(&error.to_string());
         Wrong::at(if sentence.starts_with("Date_format") { "date_format" } else { "pipeline" }, sentence)
@@ -135,8 +136,8 @@ fn table(plan: &Plan, rows: &[Value]) -> Markup {
     let number: Vec<bool> = (0..names.len()).map(|column| values(column).any(Value::is_number)).collect();
     html! {
         section.card {
-            div.card-head { h2 { "Answer" } span.quiet.note { (words::counted(rows.len() as u64, "row")) } }
-            @if rows.is_empty() { p.quiet { "Nothing matches." } }
+            div.card-head { h2 { (t!("Answer")) } span.quiet.note { (counted!(rows.len() as u64, "row", "rows")) } }
+            @if rows.is_empty() { p.quiet { (t!("Nothing matches.")) } }
             @else {
                 table.rows.dense {
                     thead { tr { @for (name, number) in names.iter().zip(&number) { th.num[*number] { (name) } } } }
@@ -148,7 +149,7 @@ fn table(plan: &Plan, rows: &[Value]) -> Markup {
                 }
             }
             @if rows.len() > ROWS_SHOWN {
-                p.quiet.note { "The first " (ROWS_SHOWN) " of " (words::count(rows.len() as u64)) ": the API has them all." }
+                p.quiet.note { (rich!("The first {} of {}: the API has them all.", ROWS_SHOWN, words::count(rows.len() as u64))) }
             }
         }
     }
@@ -164,7 +165,7 @@ fn told(value: Option<&Value>) -> Markup {
         @match value {
             None | Some(Value::Null) => span.quiet { "–" },
             Some(Value::String(text)) => (cut(text, CHARS_MAX)),
-            Some(Value::Bool(yes)) => @if *yes { "yes" } @else { "no" },
+            Some(Value::Bool(yes)) => @if *yes { (t!("yes")) } @else { (t!("no")) },
             Some(Value::Number(number)) => (told_number(number)),
             Some(Value::Array(words)) if words.iter().all(Value::is_string) => {
                 (cut(&words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "), CHARS_MAX))
@@ -178,7 +179,7 @@ fn told(value: Option<&Value>) -> Markup {
 fn told_number(number: &serde_json::Number) -> String {
     match number.as_f64() {
         Some(value) if number.is_f64() && value.fract().abs() > 0.0 && (1e-3..1e15).contains(&value.abs()) => {
-            format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
+            words::short_decimal(value, 4)
         }
         _ => number.to_string().trim_end_matches(".0").to_owned(),
     }

@@ -29,7 +29,7 @@ pub(super) struct Found {
 impl Found {
     /// Of a wiki that this person may see.
     pub(super) async fn of(console: &Console, wiki: Wiki, revision: &str) -> Result<Self, Refusal> {
-        let missing = || Refusal::not_found(&format!("Revision {revision} of {}", name(&wiki)));
+        let missing = || Refusal::not_found(&say!("Revision {revision} of {}", revision, name(&wiki)));
         let number = revision.parse().map_err(|_| missing())?;
         let revision = console.wikis.revision(wiki.id, RevId(number)).await?.ok_or_else(missing)?;
         let article = console.wikis.page(wiki.id, revision.pageid).await?.ok_or_else(missing)?;
@@ -52,7 +52,7 @@ pub(crate) async fn show(
     let Found { wiki, article, revision } = &found;
     Ok(Page::new(ARTICLES, titled(&article.facts.title))
         .up(article_path(wiki.id, article.pageid), titled(&article.facts.title))
-        .lead(html! { "Revision " (revision.revid.0) ", " (words::strftime(revision.at, "%Y-%m-%d %H:%M:%S UTC")) })
+        .lead(html! { (rich!("Revision {}, {}", revision.revid.0, words::second(revision.at))) })
         .still(ways(&found, parent.as_ref()))
         .still(facts(&found, parent.as_ref()))
         .still(body(&found, text.as_deref())))
@@ -73,14 +73,14 @@ fn ways(found: &Found, parent: Option<&Revision>) -> Markup {
     html! {
         div.buttons.ways {
             @if let Some(parent) = parent {
-                a.button href=(compare_path(wiki.id, parent.revid, revision.revid)) { "What it changed" }
-                a.button href=(revision_path(wiki.id, parent.revid)) { "The one before" }
+                a.button href=(compare_path(wiki.id, parent.revid, revision.revid)) { (t!("What it changed")) }
+                a.button href=(revision_path(wiki.id, parent.revid)) { (t!("The one before")) }
             }
             @if let Some(newest) = newest {
-                a.button href=(compare_path(wiki.id, revision.revid, newest)) { "What has changed since" }
+                a.button href=(compare_path(wiki.id, revision.revid, newest)) { (t!("What has changed since")) }
             }
             @if let Some(there) = revision_there(wiki, revision.revid) {
-                a.button.plain href=(there) rel="noreferrer" { "At the wiki" }
+                a.button.plain href=(there) rel="noreferrer" { (t!("At the wiki")) }
             }
         }
     }
@@ -91,22 +91,22 @@ fn facts(found: &Found, parent: Option<&Revision>) -> Markup {
     let revision = &found.revision;
     html! {
         section.card {
-            div.card-head { h2 { "About it" } }
+            div.card-head { h2 { (t!("About it")) } }
             dl.facts {
-                dt { "User" } dd { (user(revision.user.as_deref(), revision.anon)) }
-                dt { "Comment" }
+                dt { (t!("User")) } dd { (user(revision.user.as_deref(), revision.anon)) }
+                dt { (t!("Comment")) }
                 dd {
                     @match comment.as_deref() {
-                        Some("") => span.quiet { "none" },
+                        Some("") => span.quiet { (t!("none")) },
                         Some(comment) => (cut(comment, COMMENT_MAX)),
-                        None => span.quiet { "hidden" },
+                        None => span.quiet { (t!("hidden")) },
                     }
                 }
-                dt { "Size" } dd { (words::counted(revision.size, "byte")) " (" (change(changed(revision, parent))) ")" }
-                @if *minor { dt { "Minor" } dd { "yes" } }
-                @if !tags.is_empty() { dt { "Tags" } dd { (tags.join(", ")) } }
-                dt { "SHA-1" } dd { @match sha1 { Some(sha1) => span.key { (sha1) }, None => span.quiet { "hidden" } } }
-                dt { "Model" } dd { (revision.model) }
+                dt { (t!("Size")) } dd { (counted!(revision.size, "byte", "bytes")) " (" (change(changed(revision, parent))) ")" }
+                @if *minor { dt { (t!("Minor")) } dd { (t!("yes")) } }
+                @if !tags.is_empty() { dt { (t!("Tags")) } dd { (tags.join(", ")) } }
+                dt { "SHA-1" } dd { @match sha1 { Some(sha1) => span.key { (sha1) }, None => span.quiet { (t!("hidden")) } } }
+                dt { (t!("Model")) } dd { (revision.model) }
             }
         }
     }
@@ -125,17 +125,17 @@ fn body(found: &Found, text: Option<&[u8]>) -> Markup {
     let raw = format!("{}/text", revision_path(found.wiki.id, found.revision.revid));
     html! {
         section.card {
-            div.card-head { h2 { "Text" } @if text.is_some() { span.links { a href=(raw) { "As it is" } } } }
+            div.card-head { h2 { (t!("Text")) } @if text.is_some() { span.links { a href=(raw) { (t!("As it is")) } } } }
             @match text {
-                Some([]) => p.quiet { "Empty." },
+                Some([]) => p.quiet { (t!("Empty.")) },
                 Some(text) => {
                     @let shown = String::from_utf8_lossy(text);
                     @let part = cut(&shown, SHOWN_CHARS_MAX);
-                    p.quiet.size { (size(text.len() as u64)) @if part.len() < shown.len() { ", the beginning" } }
+                    p.quiet.size { (size(text.len() as u64)) @if part.len() < shown.len() { (t!(", the beginning")) } }
                     pre.content.whole-text tabindex="0" { code { (part) } }
                 },
-                None if found.revision.text_hidden => p.quiet { "The wiki hides this text." },
-                None => p.quiet { "This text could not be had from the wiki." },
+                None if found.revision.text_hidden => p.quiet { (t!("The wiki hides this text.")) },
+                None => p.quiet { (t!("This text could not be had from the wiki.")) },
             }
         }
     }
@@ -148,7 +148,7 @@ pub(crate) async fn raw(
     visitor: Visitor<See>,
 ) -> Result<Response, Refusal> {
     let found = Found::of(&console, find(&console, &visitor, &wiki).await?, &revision).await?;
-    let missing = || Refusal::not_found(&format!("The text of revision {revision}"));
+    let missing = || Refusal::not_found(&say!("The text of revision {revision}", revision));
     let text = found.text(&console).await?.ok_or_else(missing)?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }

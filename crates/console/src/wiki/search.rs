@@ -40,8 +40,8 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
     params: Params,
 ) -> Result<Page, Refusal> {
-    let page = Page::new(REVISIONS, "Revisions")
-        .lead(html! { "Every version of every article that is kept." })
+    let page = Page::new(REVISIONS, t!("Revisions"))
+        .lead(html! { (t!("Every version of every article that is kept.")) })
         .still(filters(&params));
     match found(&console, &visitor, &params).await {
         Ok(blocks) => Ok(blocks.into_iter().fold(page, Page::still)),
@@ -53,25 +53,25 @@ pub(crate) async fn show(
 }
 
 fn filters(params: &Params) -> Markup {
-    let order = [("", "newest first"), ("asc", "oldest first")];
-    let compared = [("1", "larger than"), ("-1", "smaller than"), ("0", "exactly")];
+    let order = [("", t!("newest first")), ("asc", t!("oldest first"))];
+    let compared = [("1", t!("larger than")), ("-1", t!("smaller than")), ("0", t!("exactly"))];
     html! {
         form.filters method="get" action=(REVISIONS) role="search" {
-            label.wide { span.label { "Title" }
-                input type="search" name="title" value=(params.typed("title")) placeholder="the whole title"; }
-            (parts::text_filter(params, "User", "user", "the whole name"))
-            (parts::text_filter(params, "Tag", "tag", "mobile edit"))
-            (day(params, "From (UTC)", "datestart"))
-            (day(params, "To, included", "dateend"))
-            label { span.label { "Size is" } (parts::select("sizematch", &compared, params.get("sizematch").unwrap_or("1"))) }
-            (parts::text_filter(params, "Bytes", "size", "10000"))
-            (parts::text_filter(params, "Locale", "locale", "en"))
-            label { span.label { "Order" } (parts::select("sort", &order, params.typed("sort"))) }
+            label.wide { span.label { (t!("Title")) }
+                input type="search" name="title" value=(params.typed("title")) placeholder=(t!("the whole title")); }
+            (parts::text_filter(params, t!("User"), "user", t!("the whole name")))
+            (parts::text_filter(params, t!("Tag"), "tag", "mobile edit"))
+            (day(params, t!("From (UTC)"), "datestart"))
+            (day(params, t!("To, included"), "dateend"))
+            label { span.label { (t!("Size is")) } (parts::select("sizematch", &compared, params.get("sizematch").unwrap_or("1"))) }
+            (parts::text_filter(params, t!("Bytes"), "size", "10000"))
+            (parts::text_filter(params, t!("Locale"), "locale", "en"))
+            label { span.label { (t!("Order")) } (parts::select("sort", &order, params.typed("sort"))) }
             // What came with a link from elsewhere stays.
             (params.only(&["pageid", "userid", "wiki", "date"]).hidden())
             div.buttons {
-                button { "Filter" }
-                @if !params.only(NAMES).is_empty() { a.button.plain href=(REVISIONS) { "Clear" } }
+                button { (t!("Filter")) }
+                @if !params.only(NAMES).is_empty() { a.button.plain href=(REVISIONS) { (t!("Clear")) } }
             }
         }
     }
@@ -105,7 +105,7 @@ async fn found(console: &Console, person: &Person, params: &Params) -> Result<Ve
     let api = params.only(NAMES).with("sort", sort).link("/api/v1/revisions");
     let told = html! {
         @if let Some(total) = total.filter(|total| *total > 0) {
-            p.quiet { (words::counted(total, "revision")) " · " a href=(api) { "JSON" } }
+            p.quiet { (counted!(total, "revision", "revisions")) " · " a href=(api) { "JSON" } }
         }
     };
     Ok(vec![told, rows, number_pager(REVISIONS, &params.only(NAMES), number, more)])
@@ -121,16 +121,16 @@ fn pairs(params: &Params) -> Vec<(String, String)> {
 
 fn nothing(params: &Params) -> Markup {
     if !params.only(NAMES).is_empty() || params.get("page").is_some() {
-        return parts::empty("No revision matches these filters.", Some((REVISIONS, "Show all revisions")));
+        return parts::empty(t!("No revision matches these filters."), Some((REVISIONS, t!("Show all revisions"))));
     }
-    parts::empty("No history is kept yet: extract a first article.", Some((WIKI, "Go to the overview")))
+    parts::empty(t!("No history is kept yet: extract a first article."), Some((WIKI, t!("Go to the overview"))))
 }
 
 /// Pages are counted from one.
 pub(super) fn page_number(params: &Params) -> Result<u64, Error> {
     let Some(text) = params.get("page") else { return Ok(1) };
     let number = text.parse().ok().filter(|number| (1..=PAGES_MAX).contains(number));
-    number.ok_or_else(|| Error::Invalid(format!("page: \"{text}\" is not a number from 1 to {PAGES_MAX}")))
+    number.ok_or_else(|| Error::Invalid(say!("page: \"{text}\" is not a number from 1 to {}", text, PAGES_MAX)))
 }
 
 pub(super) fn number_pager(path: &str, params: &Params, number: u64, more: bool) -> Markup {
@@ -139,12 +139,12 @@ pub(super) fn number_pager(path: &str, params: &Params, number: u64, more: bool)
         number => params.with("page", number.to_string()).link(path),
     };
     html! {
-        nav.pager aria-label="More" {
+        nav.pager aria-label=(t!("More")) {
             @if number > 1 {
-                a.button href=(to(number - 1)) { "← Back" }
-                span.quiet { "page " (words::count(number)) }
+                a.button href=(to(number - 1)) { (t!("← Back")) }
+                span.quiet { (rich!("page {}", words::count(number))) }
             }
-            @if more && number < PAGES_MAX { a.button href=(to(number + 1)) { "Further →" } }
+            @if more && number < PAGES_MAX { a.button href=(to(number + 1)) { (t!("Further →")) } }
         }
     }
 }

@@ -49,9 +49,9 @@ async fn page_with(
     let lane = lane(console, wiki).await?;
     let now = console.now();
     let page = Page::new(WIKI, name(wiki))
-        .up(WIKI, "Wiki")
+        .up(WIKI, t!("Wiki"))
         .lead(html! {
-            span.key { (wiki.api) } @if let Some(group) = &group { ", of " (group) }
+            span.key { (wiki.api) } @if let Some(group) = &group { (rich!(", of {}", group)) }
             @if wiki.scraped { " " (scraped()) }
         })
         .live("figures", tiles(wiki, visits_today(now, wiki)))
@@ -79,11 +79,11 @@ async fn lane(console: &Console, wiki: &Wiki) -> Result<Option<Lane>, Refusal> {
 fn tiles(wiki: &Wiki, visits: u64) -> Markup {
     let each = wiki.revisions.checked_div(wiki.pages).map_or("–".into(), words::count);
     html! {
-        ul.tiles.small-tiles.four aria-label="Figures" {
-            (tile("Articles", &words::count(wiki.pages)))
-            (tile("Revisions", &words::count(wiki.revisions)))
-            (tile("Revisions of an article", &each))
-            (tile("Visits today", &words::count(visits)))
+        ul.tiles.small-tiles.four aria-label=(t!("Figures")) {
+            (tile(t!("Articles"), &words::count(wiki.pages)))
+            (tile(t!("Revisions"), &words::count(wiki.revisions)))
+            (tile(t!("Revisions of an article"), &each))
+            (tile(t!("Visits today"), &words::count(visits)))
         }
     }
 }
@@ -93,17 +93,16 @@ fn budget(visits: u64, most: u64) -> Markup {
     html! {
         section.card.progress {
             div.task-head {
-                strong { "Visits of today" }
-                @if most == 0 { span.quiet { "Articles are visited again only when somebody asks." } }
+                strong { (t!("Visits of today")) }
+                @if most == 0 { span.quiet { (t!("Articles are visited again only when somebody asks.")) } }
                 @else {
                     span.quiet {
-                        (words::count(visits)) " of " (words::count(most)) " that nobody had to ask for, since midnight (UTC); "
-                        (words::count(most.saturating_sub(visits))) " left"
+                        (rich!("{} of {} that nobody had to ask for, since midnight (UTC); {} left", words::count(visits), words::count(most), words::count(most.saturating_sub(visits))))
                     }
                 }
             }
             @if most > 0 {
-                (parts::stacked(&[("running", "made", visits.min(most)), ("queued", "left", most.saturating_sub(visits))], most))
+                (parts::stacked(&[("running", t!("made", "visits"), visits.min(most)), ("queued", t!("left"), most.saturating_sub(visits))], most))
             }
         }
     }
@@ -114,26 +113,26 @@ fn about(person: &Person, now: UnixMs, wiki: &Wiki, lane: Option<&Lane>) -> Mark
     let operates = |lane: &&Lane| person.principal.scope().sees(lane.group);
     html! {
         section.card {
-            div.card-head { h2 { "About it" } }
+            div.card-head { h2 { (t!("About it", "wiki")) } }
             dl.facts.two {
-                dt { "Number" } dd { (wiki.id) }
-                dt { "Locale" } dd { @if wiki.locale.is_empty() { span.quiet { "–" } } @else { (wiki.locale) } }
-                @if let Some(generator) = general("generator") { dt { "Runs" } dd { (generator) } }
-                @if let Some(language) = general("lang") { dt { "Language" } dd { (language) } }
-                dt { "Found" } dd { (words::time(now, wiki.found_at)) }
+                dt { (t!("Number")) } dd { (wiki.id) }
+                dt { (t!("Locale")) } dd { @if wiki.locale.is_empty() { span.quiet { "–" } } @else { (wiki.locale) } }
+                @if let Some(generator) = general("generator") { dt { (t!("Runs")) } dd { (generator) } }
+                @if let Some(language) = general("lang") { dt { (t!("Language")) } dd { (language) } }
+                dt { (t!("Found")) } dd { (words::time(now, wiki.found_at)) }
                 @if let Some(lane) = lane {
-                    dt { "Next request" } dd { (lanes::readiness(lane, now)) }
-                    dt { "Waiting" } dd { (words::counted(lane.counts.queued + lane.counts.paused, "request")) }
-                    dt { "Gap" } dd { (words::lasted(Duration::from_millis(lane.settings.gap_ms))) }
+                    dt { (t!("Next request")) } dd { (lanes::readiness(lane, now)) }
+                    dt { (t!("Waiting")) } dd { (counted!(lane.counts.queued + lane.counts.paused, "request", "requests")) }
+                    dt { (t!("Gap")) } dd { (words::lasted(Duration::from_millis(lane.settings.gap_ms))) }
                 }
-                @if let Some(lane) = lane.filter(operates) { dt { "Lane" } dd { (parts::lane_link(&lane.key)) } }
+                @if let Some(lane) = lane.filter(operates) { dt { (t!("Lane")) } dd { (parts::lane_link(&lane.key)) } }
             }
         }
     }
 }
 
 async fn pages(console: &Console, person: &Person, wiki: &Wiki, params: &Params) -> Result<(Markup, Markup), Refusal> {
-    let bad = |text: &str| Refusal::bad(format!("\"{text}\" is not a place in this list"));
+    let bad = |text: &str| Refusal::bad(say!("\"{text}\" is not a place in this list", text));
     let after = params.get("cursor").map(|text| text.parse().map(PageId).map_err(|_| bad(text))).transpose()?;
     let mut found = console.wikis.pages(wiki.id, after, ROWS + 1).await?;
     let more = found.len() > ROWS;
@@ -144,12 +143,12 @@ async fn pages(console: &Console, person: &Person, wiki: &Wiki, params: &Params)
     let known = HashMap::from([(wiki.id, wiki.clone())]);
     let rows = html! {
         section.card {
-            div.card-head { h2 { "Articles" } a href=(all) { "Search them" } }
-            @if found.is_empty() { p.quiet { "None is kept yet." } }
+            div.card-head { h2 { (t!("Articles")) } a href=(all) { (t!("Search them")) } }
+            @if found.is_empty() { p.quiet { (t!("None is kept yet.")) } }
             @else { (articles::table(person, console.now(), &found, &known)) }
         }
     };
-    Ok((rows, parts::pager(&wiki_path(wiki.id), &params.only(&["cursor"]), next, ("First", "Further"))))
+    Ok((rows, parts::pager(&wiki_path(wiki.id), &params.only(&["cursor"]), next, (t!("First"), t!("Further")))))
 }
 
 #[cfg(test)]

@@ -10,4 +10,5 @@ mod live;
 mod login;
 mod notify;
 mod pages;
+mod tour;
 mod wiki;

@@ -73,11 +73,21 @@ pub(crate) struct Loaded {
 }
 
 /// A value and where it came from, fit to be shown.
-#[derive(Debug, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub(crate) struct Shown {
     pub key: String,
     pub value: serde_json::Value,
     pub source: String,
+}
+
+impl Shown {
+    pub(crate) fn for_console(&self) -> malla_console::Setting {
+        let value = match &self.value {
+            serde_json::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        malla_console::Setting { key: self.key.clone(), value, source: self.source.clone() }
+    }
 }
 
 impl Sources {
@@ -149,8 +159,9 @@ pub(crate) fn load(sources: Sources) -> Result<Loaded, Wrong> {
 
 impl Loaded {
     pub(crate) fn config(&self) -> Result<Config, Wrong> {
-        let config: Config = self.figment.extract().map_err(|error| Wrong::new(error.to_string()))?;
+        let mut config: Config = self.figment.extract().map_err(|error| Wrong::new(error.to_string()))?;
         config.check().map_err(Wrong::new)?;
+        config.shown = self.shown();
         Ok(config)
     }
 

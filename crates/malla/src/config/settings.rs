@@ -12,6 +12,9 @@ use crate::roles::Role;
 /// The settings that this program reads.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Config {
+    /// Every value with its source, for people.
+    #[serde(skip)]
+    pub shown: Vec<super::Shown>,
     pub data: PathBuf,
     pub listen: String,
     store: String,

@@ -73,27 +73,27 @@ fn rain(params: &Params, rain: &Rain) -> Shown {
     let sentence = html! {
         @match rain.overall {
             Some(average) => {
-                "On days with more than " (params.precipitation_mm) " mm of rain, a trip takes "
-                strong { (lasts(average)) } " on average: " (words::counted(trips, "trip")) " on "
-                (words::counted(rain.days.len() as u64, "day")) "."
+                @let average = html! { strong { (lasts(average)) } };
+                @let (trips, days) = (counted!(trips, "trip", "trips"), counted!(rain.days.len() as u64, "day", "days"));
+                (rich!("On days with more than {} mm of rain, a trip takes {} on average: {} on {}.", params.precipitation_mm, average, trips, days))
             },
-            None => { "No trip began on a day with more than " (params.precipitation_mm) " mm of rain." },
+            None => { (rich!("No trip began on a day with more than {} mm of rain.", params.precipitation_mm)) },
         }
         (left_out(rain.left_out))
     };
     let table = html! {
         table.rows.upright {
-            thead { tr { th { "Day" } th.num { "Average" } th.num { "Trips" } } }
+            thead { tr { th { (t!("Day")) } th.num { (t!("Average")) } th.num { (t!("Trips")) } } }
             tbody { @for day in rain.days.iter().take(ROWS_MAX) { tr {
-                td data-label="Day" { (day.date) }
-                td.num data-label="Average" { (lasts(day.average_s)) }
-                td.num data-label="Trips" { (words::count(day.trips)) }
+                td data-label=(t!("Day")) { (day.date) }
+                td.num data-label=(t!("Average")) { (lasts(day.average_s)) }
+                td.num data-label=(t!("Trips")) { (words::count(day.trips)) }
             } } }
         }
     };
     let some = !rain.days.is_empty();
     Shown {
-        title: "Trips in the rain".into(),
+        title: t!("Trips in the rain").into(),
         sentence,
         drawing: some.then(|| rainy_days(&rain.days)),
         table: some.then_some((table, rain.days.len())),
@@ -104,15 +104,15 @@ fn rainy_days(days: &[Day]) -> Markup {
     let drawn = &days[days.len().saturating_sub(DAYS_MAX)..];
     let longest = drawn.iter().max_by(|one, other| one.average_s.total_cmp(&other.average_s));
     let description = longest.map_or_else(String::new, |day| {
-        format!("{} rainy days. The longest trips were on {}: {}.", drawn.len(), day.date, lasts(day.average_s))
+        say!("{} rainy days. The longest trips were on {}: {}.", drawn.len(), day.date, lasts(day.average_s))
     });
     let plot = Plot {
         id: "rain",
-        title: "Average duration by day",
+        title: t!("Average duration by day"),
         description,
         shape: Shape::Bars,
         series: vec![Series {
-            name: "on average",
+            name: t!("on average"),
             tone: "running",
             values: drawn.iter().map(|day| Some(day.average_s / 60.0)).collect(),
         }],
@@ -120,7 +120,7 @@ fn rainy_days(days: &[Day]) -> Markup {
         number: minutes,
     };
     html! {
-        p.quiet.note { "Average duration of a trip, by day" @if drawn.len() < days.len() { ", the last " (DAYS_MAX) " days" } }
+        p.quiet.note { (t!("Average duration of a trip, by day")) @if drawn.len() < days.len() { (rich!(", the last {} days", DAYS_MAX)) } }
         (plot.drawing())
     }
 }
@@ -129,8 +129,8 @@ fn year(params: &Params, answer: &Stations<Grown>) -> Shown {
     let (base, compared) = (params.year_base.to_string(), params.year_compared.to_string());
     let all = &answer.stations;
     let sentence = html! {
-        strong { (stations(all.len())) } " had at least " (params.factor) " times as many trips in "
-        (compared) " as in " (base) "." (left_out(answer.left_out))
+        strong { (stations(all.len())) } " "
+        (rich!("had at least {} times as many trips in {} as in {}.", params.factor, compared, base)) (left_out(answer.left_out))
     };
     let mut most: Vec<&Grown> = all.iter().collect();
     most.sort_by_key(|station| Reverse(station.compared));
@@ -147,30 +147,34 @@ fn year(params: &Params, answer: &Stations<Grown>) -> Shown {
         ul.legend {
             li { span.dot.s-discarded {} (base) }
             li { span.dot.s-running {} (compared) }
-            @if most.len() < all.len() { li { "the " (BARS_MAX) " with the most trips in " (compared) } }
+            @if most.len() < all.len() { li { (rich!("the {} with the most trips in {}", BARS_MAX, compared)) } }
         }
-        (bars("Trips of a station in both years", ["discarded", "running"], &things))
+        (bars(t!("Trips of a station in both years"), ["discarded", "running"], &things))
     };
     let table = html! {
         table.rows.upright {
-            thead { tr { th { "Station" } th.num { (base) } th.num { (compared) } th.num { "Times" } } }
+            thead { tr { th { (t!("Station")) } th.num { (base) } th.num { (compared) } th.num { (t!("Times")) } } }
             tbody { @for station in all.iter().take(ROWS_MAX) { tr {
-                td data-label="Station" { (named(&station.name)) }
+                td data-label=(t!("Station")) { (named(&station.name)) }
                 td.num data-label=(base) { (words::count(station.base)) }
                 td.num data-label=(compared) { (words::count(station.compared)) }
-                td.num data-label="Times" { (times(station)) }
+                td.num data-label=(t!("Times")) { (times(station)) }
             } } }
         }
     };
-    of_stations("Stations that have grown", sentence, drawing, table, all.len())
+    of_stations(t!("Stations that have grown"), sentence, drawing, table, all.len())
 }
 
 fn city(params: &Params, answer: &Stations<Far>) -> Shown {
     let all = &answer.stations;
     let sentence = html! {
-        strong { (stations(all.len())) } " of " (params.city)
-        @if all.len() < 2 { " is" } @else { " are" } " reached by trips of more than " (params.distance_km)
-        " km on average." (left_out(answer.left_out))
+        @let number = html! { strong { (stations(all.len())) } };
+        @if all.len() < 2 {
+            (rich!("{} of {} is reached by trips of more than {} km on average.", number, params.city, params.distance_km))
+        } @else {
+            (rich!("{} of {} are reached by trips of more than {} km on average.", number, params.city, params.distance_km))
+        }
+        (left_out(answer.left_out))
     };
     let mut farthest: Vec<&Far> = all.iter().collect();
     farthest.sort_by(|one, other| other.average_km.total_cmp(&one.average_km));
@@ -185,22 +189,22 @@ fn city(params: &Params, answer: &Stations<Far>) -> Shown {
         .collect();
     let drawing = html! {
         p.quiet.note {
-            "Average distance from the station of start"
-            @if farthest.len() < all.len() { ", the farthest " (BARS_MAX) }
+            (t!("Average distance from the station of start"))
+            @if farthest.len() < all.len() { (rich!(", the farthest {}", BARS_MAX)) }
         }
-        (bars("Average distance to a station", ["running"], &things))
+        (bars(t!("Average distance to a station"), ["running"], &things))
     };
     let table = html! {
         table.rows.upright {
-            thead { tr { th { "Station" } th.num { "Average" } th.num { "Trips" } } }
+            thead { tr { th { (t!("Station")) } th.num { (t!("Average")) } th.num { (t!("Trips")) } } }
             tbody { @for station in all.iter().take(ROWS_MAX) { tr {
-                td data-label="Station" { (named(&station.name)) }
-                td.num data-label="Average" { (kilometres(station.average_km)) }
-                td.num data-label="Trips" { (words::count(station.trips)) }
+                td data-label=(t!("Station")) { (named(&station.name)) }
+                td.num data-label=(t!("Average")) { (kilometres(station.average_km)) }
+                td.num data-label=(t!("Trips")) { (words::count(station.trips)) }
             } } }
         }
     };
-    of_stations("Stations reached from afar", sentence, drawing, table, all.len())
+    of_stations(t!("Stations reached from afar"), sentence, drawing, table, all.len())
 }
 
 fn of_stations(title: &str, sentence: Markup, drawing: Markup, table: Markup, rows: usize) -> Shown {
@@ -209,20 +213,21 @@ fn of_stations(title: &str, sentence: Markup, drawing: Markup, table: Markup, ro
 }
 
 fn stations(number: usize) -> String {
-    if number == 0 { "No station".into() } else { words::counted(number as u64, "station") }
+    if number == 0 { t!("No station").into() } else { counted!(number as u64, "station", "stations") }
 }
 
 /// Names come from files, and may be empty there.
 fn named(name: &str) -> &str {
-    if name.trim().is_empty() { "(no name)" } else { name }
+    if name.trim().is_empty() { t!("(no name)") } else { name }
 }
 
 fn left_out(trips: u64) -> Markup {
     html! {
         @if trips > 0 {
             span.quiet {
-                " " (words::counted(trips, "trip")) @if trips == 1 { " was" } @else { " were" }
-                " left out: their station or weather is not known."
+                " "
+                @if trips == 1 { (t!("1 trip was left out: its station or weather is not known.")) }
+                @else { (rich!("{} trips were left out: their station or weather is not known.", words::count(trips))) }
             }
         }
     }
@@ -235,15 +240,15 @@ fn lasts(seconds: f64) -> String {
 /// On the axis.
 fn minutes(minutes: f64) -> String {
     match minutes {
-        few if few < 100.0 && few.fract().abs() > 0.05 => format!("{few:.1} min"),
+        few if few < 100.0 && few.fract().abs() > 0.05 => format!("{} min", words::decimal(few, 1)),
         many => format!("{} min", words::count(many.round() as u64)),
     }
 }
 
 fn kilometres(km: f64) -> String {
-    format!("{km:.2} km")
+    format!("{} km", words::decimal(km, 2))
 }
 
 fn times(station: &Grown) -> String {
-    format!("{:.1}", station.compared as f64 / station.base.max(1) as f64)
+    words::decimal(station.compared as f64 / station.base.max(1) as f64, 1)
 }

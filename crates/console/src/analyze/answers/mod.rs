@@ -43,8 +43,7 @@ impl<'s> Answers<'s> {
         let (mapped, taken) = (words::count(study.mapped), words::count(study.taken));
         Ok(html! {
             p.notice {
-                strong { "So far. " } "From " (mapped) " of " (taken) " batches, at "
-                (words::strftime(now, "%H:%M:%S UTC")) ". The answers may change until all are worked on; reload to look again."
+                strong { (t!("So far.")) " " } (rich!("From {} of {} batches, at {}. The answers may change until all are worked on; reload to look again.", mapped, taken, words::strftime(now, "%H:%M:%S UTC")))
             }
             @match made {
                 Ok(named) => (Answers { study: &study, named, partial: true }.cards()),
@@ -56,7 +55,7 @@ impl<'s> Answers<'s> {
     pub(super) fn cards(&self) -> Markup {
         html! {
             @for (name, json) in &self.named { (self.card(name, json)) }
-            @if self.named.is_empty() { p.quiet { "Its answers are not known any more." } }
+            @if self.named.is_empty() { p.quiet { (t!("Its answers are not known any more.")) } }
         }
     }
 
@@ -85,7 +84,7 @@ impl Shown {
         html! {
             section.card {
                 div.card-head {
-                    h2 { (self.title) @if partial { " " span.badge.s-paused { "so far" } } }
+                    h2 { (self.title) @if partial { " " span.badge.s-paused { (t!("so far")) } } }
                     span.links {
                         a href={ (json) (so_far.0) } { "JSON" } " "
                         a href={ (json) "?format=csv" (so_far.1) } download={ (id) "-" (name) ".csv" } { "CSV" }
@@ -104,10 +103,10 @@ impl Shown {
                     @if let Some(drawing) = &self.drawing { div { (drawing) } }
                     @if let Some((table, rows)) = &self.table {
                         div {
-                            div.scroll tabindex="0" role="region" aria-label={ (self.title) ", table" } { (table) }
+                            div.scroll tabindex="0" role="region" aria-label=(say!("{}, table", self.title)) { (table) }
                             @if *rows > ROWS_MAX {
                                 p.quiet.note {
-                                    "The first " (ROWS_MAX) " of " (words::count(*rows as u64)) ": JSON and CSV have them all."
+                                    (rich!("The first {} of {}: JSON and CSV have them all.", ROWS_MAX, words::count(*rows as u64)))
                                 }
                             }
                         }

@@ -58,7 +58,7 @@ fn of_rows(rows: &[&Map<String, Value>]) -> Markup {
     let any = |name: &str, is: fn(&Value) -> bool| shown.iter().any(|row| row.get(name).is_some_and(is));
     let number = |name: &str| any(name, Value::is_number) && !any(name, Value::is_string);
     html! {
-        @if rows.is_empty() { p.quiet { "Nothing was found." } }
+        @if rows.is_empty() { p.quiet { (t!("Nothing was found.")) } }
         @else {
             table.rows.dense {
                 thead { tr { @for name in &names { th.num[number(name)] { (heading(name)) } } } }
@@ -78,7 +78,7 @@ fn heading(name: &str) -> String {
 fn told(value: &Value) -> String {
     match value {
         Value::Null => "–".into(),
-        Value::Bool(yes) => if *yes { "yes" } else { "no" }.into(),
+        Value::Bool(yes) => if *yes { t!("yes") } else { t!("no") }.into(),
         Value::Number(number) => number.as_u64().map_or_else(|| decimal(number), whole),
         Value::String(text) => cut(text),
         other => cut(&other.to_string()),
@@ -94,9 +94,7 @@ fn whole(number: u64) -> String {
 fn decimal(number: &Number) -> String {
     match number.as_f64() {
         Some(value) if value.fract() == 0.0 && (0.0..1e15).contains(&value) => whole(value as u64),
-        Some(value) if (1e-3..1e15).contains(&value.abs()) => {
-            format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
+        Some(value) if (1e-3..1e15).contains(&value.abs()) => words::short_decimal(value, 4),
         _ => number.to_string(),
     }
 }

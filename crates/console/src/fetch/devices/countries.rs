@@ -10,8 +10,9 @@ use crate::{parts, words};
 
 /// Countries with a line of their own.
 const SHOWN_MAX: usize = 20;
-const UNKNOWN: &str = "not known";
-const OTHERS: &str = "others";
+/// Marks in place of a country.
+const UNKNOWN: &str = "?";
+const OTHERS: &str = "+";
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Figures {
@@ -34,15 +35,19 @@ pub(super) fn card(now: UnixMs, devices: &[Device]) -> Markup {
     let most_pages = rows.iter().map(|(_, figures)| figures.pages).max().unwrap_or(0);
     html! {
         section.card {
-            div.card-head { h2 { "By country" } }
+            div.card-head { h2 { (t!("By country")) } }
             table.rows.dense {
-                thead { tr { th { "Country" } th.num { "Devices" } th {} th.num { "Pages" } th {} } }
+                thead { tr { th { (t!("Country")) } th.num { (t!("Devices")) } th {} th.num { (t!("Pages")) } th {} } }
                 tbody { @for (country, figures) in &rows { tr {
-                    td data-label="Country" { @if country == UNKNOWN { span.quiet { (country) } } @else { (country) } }
-                    td.num data-label="Devices" { (words::count(figures.devices)) }
+                    td data-label=(t!("Country")) { @match country.as_str() {
+                            UNKNOWN => span.quiet { (t!("not known")) },
+                            OTHERS => span.quiet { (t!("others")) },
+                            country => (country),
+                        } }
+                    td.num data-label=(t!("Devices")) { (words::count(figures.devices)) }
                     td.bar { (devices_bar(*figures, most_devices)) }
-                    td.num data-label="Pages" { (words::count(figures.pages)) }
-                    td.bar { (parts::stacked(&[("running", "pages", figures.pages)], most_pages)) }
+                    td.num data-label=(t!("Pages")) { (words::count(figures.pages)) }
+                    td.bar { (parts::stacked(&[("running", t!("pages"), figures.pages)], most_pages)) }
                 } } }
             }
         }
@@ -51,7 +56,7 @@ pub(super) fn card(now: UnixMs, devices: &[Device]) -> Markup {
 
 fn devices_bar(figures: Figures, most: u64) -> Markup {
     let away = figures.devices - figures.online;
-    parts::stacked(&[("succeeded", "online", figures.online), ("discarded", "not online", away)], most)
+    parts::stacked(&[("succeeded", t!("online"), figures.online), ("discarded", t!("not online"), away)], most)
 }
 
 /// Each country with its figures, the one with most devices first; the small ones together at the end.

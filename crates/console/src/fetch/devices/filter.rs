@@ -21,9 +21,9 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn read(params: &Params) -> Result<Self, Refusal> {
         let named = |name: &str| STATES.into_iter().find(|state| state.name() == name);
-        let no_state = |name: &str| Refusal::bad(format!("\"{name}\" is not a state: online, offline or blocked"));
+        let no_state = |name: &str| Refusal::bad(say!("\"{name}\" is not a state: online, offline or blocked", name));
         let state = params.get("state").map(|name| named(name).ok_or_else(|| no_state(name))).transpose()?;
-        let no_place = |text: &str| Refusal::bad(format!("\"{text}\" is not a place in this list"));
+        let no_place = |text: &str| Refusal::bad(say!("\"{text}\" is not a place in this list", text));
         let after = params.get("cursor").map(|text| text.parse().map_err(|_| no_place(text))).transpose()?;
         Ok(Self { state, search: params.get("search").map(str::to_lowercase), after: after.map(DeviceId) })
     }

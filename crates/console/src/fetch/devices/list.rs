@@ -2,6 +2,7 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use malla_access::Permission;
 use malla_fetch::{Device, DeviceState, Measures};
 use malla_queue::UnixMs;
@@ -9,16 +10,17 @@ use maud::{Markup, html};
 
 use super::super::{DEVICES, milliseconds, size};
 use super::filter::{NAMES, Wanted};
-use super::{STATES, by_class, countries, state_badge, tone};
+use super::{STATES, by_class, countries, state_badge, state_name, tone};
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 const ROWS: usize = 50;
-const BLOCK_WARNING: &str = "It gets no more work, and what it brings is refused.";
+const BLOCK_WARNING: Text = key!("It gets no more work, and what it brings is refused.");
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -29,7 +31,8 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let page = Page::new(DEVICES, "Devices").lead(html! { "The machines that fetch, most of them volunteers'." });
+    let page =
+        Page::new(DEVICES, t!("Devices")).lead(html! { (t!("The machines that fetch, most of them volunteers'.")) });
     let wanted = match Wanted::read(params) {
         Ok(wanted) => wanted,
         Err(Refusal::Sentence { status: StatusCode::BAD_REQUEST, sentence }) => {
@@ -46,8 +49,10 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     }
     let (shown, next) = wanted.page(now, &devices, ROWS);
     let links = params.only(&["state", "search", "cursor"]);
-    let pager = parts::pager(DEVICES, &links, next.map(|id| id.0.to_string()), ("First", "Further"));
+    let pager = parts::pager(DEVICES, &links, next.map(|id| id.0.to_string()), (t!("First"), t!("Further")));
     Ok(page
+        .csv(params.only(NAMES).link("/fetch/devices.csv"))
+        .api(person, "/api/v1/devices")
         .live("chips", chips(now, params, &wanted, &devices))
         .still(filters(params))
         .live("devices", rows(person, now, &shown))
@@ -55,19 +60,50 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         .live("countries", countries::card(now, &devices)))
 }
 
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 11] = [
+        "device", "owner", "state", "system", "version", "country", "address", "pages", "bytes", "too_late", "seen_at",
+    ];
+    let (wanted, now) = (Wanted::read(&params)?, console.now());
+    let devices = console.fetch.devices(&visitor.principal.scope()).await?;
+    let wanted = devices.iter().filter(|device| wanted.fits(now, device));
+    Ok(export::csv_of("devices", &COLUMNS, wanted.take(export::ROWS_MAX).map(|device| cells(now, device)).collect()))
+}
+
+fn cells(now: UnixMs, device: &Device) -> Vec<String> {
+    let (about, tally) = (&device.about, &device.tally);
+    vec![
+        device.name.clone(),
+        device.owner.clone(),
+        device.state(now).name().to_owned(),
+        about.system.clone(),
+        about.version.clone(),
+        about.country.clone().unwrap_or_default(),
+        about.address.clone(),
+        tally.pages.to_string(),
+        tally.bytes.to_string(),
+        tally.refused.to_string(),
+        export::moment(Some(device.seen_at)),
+    ]
+}
+
 fn chips(now: UnixMs, params: &Params, wanted: &Wanted, devices: &[Device]) -> Markup {
     let all = params.only(NAMES).without("state");
     let count = |state: DeviceState| devices.iter().filter(|device| device.state(now) == state).count() as u64;
     html! {
-        nav.chips aria-label="States" {
+        nav.chips aria-label=(t!("States")) {
             a.chip href=(all.link(DEVICES)) aria-current=[wanted.state.is_none().then_some("true")] {
-                "all" span.n { (words::count(devices.len() as u64)) }
+                (t!("all", "devices")) span.n { (words::count(devices.len() as u64)) }
             }
             @for state in STATES {
                 a.chip href=(all.with("state", state.name()).link(DEVICES))
                     aria-current=[(wanted.state == Some(state)).then_some("true")] {
                     span class={ "dot s-" (tone(state)) } {}
-                    (state.name()) span.n { (words::count(count(state))) }
+                    (state_name(state)) span.n { (words::count(count(state))) }
                 }
             }
         }
@@ -78,12 +114,12 @@ fn filters(params: &Params) -> Markup {
     html! {
         form.filters method="get" action=(DEVICES) role="search" {
             @if let Some(state) = params.get("state") { input type="hidden" name="state" value=(state); }
-            label.wide { span.label { "Search" }
+            label.wide { span.label { (t!("Search")) }
                 input type="search" name="search" value=(params.typed("search"))
-                    placeholder="name, owner, address, system, country"; }
+                    placeholder=(t!("name, owner, address, system, country")); }
             div.buttons {
-                button { "Filter" }
-                @if !params.only(NAMES).is_empty() { a.button.plain href=(DEVICES) { "Clear" } }
+                button { (t!("Filter")) }
+                @if !params.only(NAMES).is_empty() { a.button.plain href=(DEVICES) { (t!("Clear")) } }
             }
         }
     }
@@ -91,14 +127,14 @@ fn filters(params: &Params) -> Markup {
 
 fn rows(person: &Person, now: UnixMs, devices: &[&Device]) -> Markup {
     html! {
-        @if devices.is_empty() { (parts::empty("No device matches these filters.", Some((DEVICES, "Show all devices")))) }
+        @if devices.is_empty() { (parts::empty(t!("No device matches these filters."), Some((DEVICES, t!("Show all devices"))))) }
         @for of_owner in devices.chunk_by(|one, other| one.owner == other.owner) {
             section.card {
                 div.card-head { h2 { (of_owner[0].owner) } }
                 table.rows {
                     thead { tr {
-                        th { "Device" } th { "State" } th { "System" } th { "Where" } th { "Speed" }
-                        th.num { "Pages" } th { "By status" } th { "Last seen" } th {}
+                        th { (t!("Device")) } th { (t!("State")) } th { (t!("System")) } th { (t!("Where")) } th { (t!("Speed")) }
+                        th.num { (t!("Pages")) } th { (t!("By status")) } th { (t!("Last seen")) } th {}
                     } }
                     tbody { @for device in of_owner { (line(person, now, device)) } }
                 }
@@ -111,22 +147,22 @@ fn line(person: &Person, now: UnixMs, device: &Device) -> Markup {
     let (about, tally) = (&device.about, &device.tally);
     html! {
         tr {
-            td data-label="Device" {
+            td data-label=(t!("Device")) {
                 (device.name)
                 @if !about.hostname.is_empty() && about.hostname != device.name { p.note.quiet { (about.hostname) } }
             }
-            td data-label="State" { (state_badge(device.state(now))) }
-            td data-label="System" { (about.system) p.note.quiet { (about.version) } }
-            td data-label="Where" {
+            td data-label=(t!("State")) { (state_badge(device.state(now))) }
+            td data-label=(t!("System")) { (about.system) p.note.quiet { (about.version) } }
+            td data-label=(t!("Where")) {
                 (about.country.as_deref().unwrap_or("–")) p.note.quiet { (about.address) }
             }
-            td data-label="Speed" { (speed(device.measures)) }
-            td.num data-label="Pages" {
+            td data-label=(t!("Speed")) { (speed(device.measures)) }
+            td.num data-label=(t!("Pages")) {
                 (words::count(tally.pages)) p.note.quiet { (size(tally.bytes)) }
-                @if tally.refused > 0 { p.note.quiet { (words::count(tally.refused)) " too late" } }
+                @if tally.refused > 0 { p.note.quiet { (rich!("{} too late", words::count(tally.refused))) } }
             }
-            td.bar data-label="By status" { (by_class(tally)) }
-            td data-label="Last seen" { (words::time(now, device.seen_at)) }
+            td.bar data-label=(t!("By status")) { (by_class(tally)) }
+            td data-label=(t!("Last seen")) { (words::time(now, device.seen_at)) }
             td.end { (switch(person, device)) }
         }
     }
@@ -137,8 +173,8 @@ fn speed(measures: Measures) -> Markup {
     html! {
         @if measures == Measures::default() { span.quiet { "–" } }
         @else {
-            (parallel) " at once"
-            p.note.quiet { (milliseconds(page_ms)) " a page, " (size(bytes_per_s)) "/s" }
+            (rich!("{} at once", parallel))
+            p.note.quiet { (rich!("{} a page, {}/s", milliseconds(page_ms), size(bytes_per_s))) }
         }
     }
 }
@@ -150,13 +186,13 @@ fn switch(person: &Person, device: &Device) -> Markup {
             @if device.blocked {
                 form.actions method="post" action=(action) {
                     (parts::form_secret(person)) (parts::back(person))
-                    button.small name="blocked" value="no" { "Unblock" }
+                    button.small name="blocked" value="no" { (t!("Unblock")) }
                 }
             } @else {
-                (parts::asking_form(person, "Block…", &action, html! {
+                (parts::asking_form(person, t!("Block…"), &action, html! {
                     (parts::back(person))
                     p { (BLOCK_WARNING) }
-                    button.danger name="blocked" value="yes" { "Block " (device.name) }
+                    button.danger name="blocked" value="yes" { (rich!("Block {}", device.name)) }
                 }))
             }
         }
@@ -165,8 +201,8 @@ fn switch(person: &Person, device: &Device) -> Markup {
 
 fn nothing(person: &Person) -> Markup {
     if !person.may(Permission::Change) {
-        return parts::empty("No device has joined yet. Those of your groups will be shown here.", None);
+        return parts::empty(t!("No device has joined yet. Those of your groups will be shown here."), None);
     }
     let command = format!("malla worker --server {} --token $MALLA_TOKEN", person.server);
-    parts::empty_with_command("No device has joined yet. Let a machine join with a token of yours:", &command)
+    parts::empty_with_command(t!("No device has joined yet. Let a machine join with a token of yours:"), &command)
 }

@@ -28,7 +28,15 @@ fn tone(state: DeviceState) -> &'static str {
 }
 
 fn state_badge(state: DeviceState) -> Markup {
-    html! { span class={ "badge s-" (tone(state)) } { (state.name()) } }
+    html! { span class={ "badge s-" (tone(state)) } { (state_name(state)) } }
+}
+
+fn state_name(state: DeviceState) -> &'static str {
+    match state {
+        DeviceState::Online => t!("online"),
+        DeviceState::Offline => t!("offline"),
+        DeviceState::Blocked => t!("blocked"),
+    }
 }
 
 /// What it brought, by the class of the status.
@@ -39,7 +47,7 @@ fn by_class(tally: &Tally) -> Markup {
         ("running", "3xx", redirect),
         ("paused", "4xx", client),
         ("failed", "5xx", server),
-        ("discarded", "without an answer (580)", none),
+        ("discarded", t!("without an answer (580)"), none),
     ];
     parts::stacked(&slices, tally.by_class.iter().sum())
 }
@@ -50,18 +58,18 @@ pub(crate) async fn block(
     Path(id): Path<String>,
     posted: Posted<Change>,
 ) -> Result<Response, Refusal> {
-    let number = id.parse().map_err(|_| Refusal::not_found(&format!("Device {id}")))?;
+    let number = id.parse().map_err(|_| Refusal::not_found(&say!("Device {id}", id)))?;
     let (blocked, action) = match posted.fields.typed("blocked") {
         "yes" => (true, "device.block"),
         "no" => (false, "device.unblock"),
-        other => return Err(Refusal::bad(format!("\"{other}\" is neither yes nor no"))),
+        other => return Err(Refusal::bad(say!("\"{other}\" is neither yes nor no", other))),
     };
     let principal = &posted.visitor.principal;
     let act = Act::new(&principal.actor, action, &id);
     let device = console.fetch.block_device(&principal.scope(), DeviceId(number), blocked, act).await?;
     let sentence = match device.blocked {
-        true => format!("Device {} is blocked: it gets no more work.", device.name),
-        false => format!("Device {} may work again.", device.name),
+        true => say!("Device {} is blocked: it gets no more work.", device.name),
+        false => say!("Device {} may work again.", device.name),
     };
     Ok(go(&console, &posted.back(DEVICES), Notice::good(sentence)))
 }

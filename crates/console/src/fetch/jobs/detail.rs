@@ -14,11 +14,13 @@ use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::visitor::{Change, Posted, See, Visitor, go};
 use crate::{Console, groups, parts, words};
 
-const CANCEL_WARNING: &str =
-    "Nothing more is fetched for it. What came stays, and pages that others wait for too are fetched all the same.";
+const CANCEL_WARNING: Text = key!(
+    "Nothing more is fetched for it. What came stays, and pages that others wait for too are fetched all the same."
+);
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -35,11 +37,11 @@ pub(crate) async fn page(console: &Console, person: &Person, id: &str, params: &
     let group = groups::names(console, [job.group].into_iter()).await?.into_values().next();
     let now = console.now();
     let (card, pager) = (results.card(now, &job), results.pager(&job, params));
-    let page = Page::new(JOBS, format!("Job {id}"))
-        .up(JOBS, "Jobs")
+    let page = Page::new(JOBS, say!("Job {id}", id))
+        .up(JOBS, t!("Jobs"))
         .lead(html! {
-            "Started " (words::time(now, job.id.0.submitted_at()))
-            @if let Some(group) = &group { " for " (group) }
+            (rich!("Started {}", words::time(now, job.id.0.submitted_at())))
+            @if let Some(group) = &group { " " (rich!("for {}", group)) }
         })
         .live("progress", how_far(now, &job))
         .live("counts", tiles(&job))
@@ -56,13 +58,13 @@ fn how_far(now: UnixMs, job: &Job) -> Markup {
         section.card.progress {
             div.task-head {
                 (state_badge(job))
-                strong { (words::count(job.done)) " of " (words::count(job.total)) }
+                strong { (rich!("{} of {}", words::count(job.done), words::count(job.total))) }
                 span.quiet {
                     @match pace::told(now, job) {
-                        _ if job.cancelled => { "cancelled after " (took) },
-                        _ if job.is_over() => { "took " (took) },
+                        _ if job.cancelled => { (rich!("cancelled after {}", took)) },
+                        _ if job.is_over() => { (rich!("took {}", took)) },
                         Some(pace) => (pace),
-                        None => "nothing fetched yet",
+                        None => (t!("nothing fetched yet")),
                     }
                 }
             }
@@ -73,12 +75,12 @@ fn how_far(now: UnixMs, job: &Job) -> Markup {
 
 fn tiles(job: &Job) -> Markup {
     let left = job.total.saturating_sub(job.done);
-    let waiting = if job.cancelled { "Not fetched" } else { "Waiting" };
+    let waiting = if job.cancelled { t!("Not fetched") } else { t!("Waiting") };
     html! {
-        ul.tiles.small-tiles.four aria-label="Results by outcome" {
-            (tile("succeeded", "Good (2xx)", job.good))
-            (tile("failed", "Not good", job.done.saturating_sub(job.good)))
-            (tile("notified", "From cache", job.cached))
+        ul.tiles.small-tiles.four aria-label=(t!("Results by outcome")) {
+            (tile("succeeded", t!("Good (2xx)"), job.good))
+            (tile("failed", t!("Not good"), job.done.saturating_sub(job.good)))
+            (tile("notified", t!("From cache"), job.cached))
             (tile("queued", waiting, left))
         }
     }
@@ -97,8 +99,8 @@ fn end(person: &Person, job: &Job) -> Markup {
     let action = format!("{}/cancel", job_path(job.id));
     html! {
         @if person.may(Permission::Change) && !job.is_over() {
-            (parts::asking_form(person, "Cancel…", &action, html! {
-                p { (CANCEL_WARNING) } button.danger { "Cancel the job" }
+            (parts::asking_form(person, t!("Cancel…"), &action, html! {
+                p { (CANCEL_WARNING) } button.danger { (t!("Cancel the job")) }
             }))
         }
     }
@@ -111,8 +113,8 @@ fn by_hand(person: &Person, job: &Job) -> Markup {
     };
     html! {
         section.card {
-            div.card-head { h2 { "The results from a terminal" } }
-            p.quiet { "One JSON line a page, or an archive (WARC) of what sites answered. Both go on until the job is over." }
+            div.card-head { h2 { (t!("The results from a terminal")) } }
+            p.quiet { (t!("One JSON line a page, or an archive (WARC) of what sites answered. Both go on until the job is over.")) }
             (parts::command_line(&of("application/x-ndjson", "pages.ndjson")))
             (parts::command_line(&of("application/warc", "pages.warc.gz")))
         }
@@ -128,8 +130,8 @@ pub(crate) async fn cancel(
     let act = Act::new(&principal.actor, "fetch.cancel", id.to_string());
     let job = console.fetch.cancel(&principal.scope(), id, act).await?;
     let notice = match job.cancelled {
-        true => Notice::good("The job is cancelled: nothing more is fetched for it."),
-        false => Notice::bad("The job was done already: all its results are here."),
+        true => Notice::good(t!("The job is cancelled: nothing more is fetched for it.")),
+        false => Notice::bad(t!("The job was done already: all its results are here.")),
     };
     Ok(go(&console, &job_path(id), notice))
 }

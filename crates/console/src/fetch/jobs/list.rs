@@ -27,9 +27,10 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let below: Option<JobId> = params.get("cursor").map(str::parse).transpose()?;
     let found = console.fetch.jobs(&person.principal.scope(), below, ROWS + 1).await?;
     let found = Listed::of(found, |job| job.id.to_string());
-    let page = Page::new(JOBS, "Jobs").lead(html! { "Pages that somebody wants, fetched without hurting a site." });
+    let page =
+        Page::new(JOBS, t!("Jobs")).lead(html! { (t!("Pages that somebody wants, fetched without hurting a site.")) });
     let page = page.still(html! {
-        @if person.may(Permission::Change) { div.buttons { a.button.primary href=(NEW_JOB) { "New job" } } }
+        @if person.may(Permission::Change) { div.buttons { a.button.primary href=(NEW_JOB) { (t!("New job")) } } }
     });
     let rows = rows(console, person, &found.items).await?;
     Ok(found.on(page, params, Order::NewestFirst, "jobs", rows))
@@ -45,10 +46,10 @@ async fn rows(console: &Console, person: &Person, jobs: &[Job]) -> Result<Markup
 
 fn nothing(person: &Person) -> Markup {
     if !person.may(Permission::Change) {
-        return parts::empty("Nothing has been asked for yet. The jobs of your groups will be shown here.", None);
+        return parts::empty(t!("Nothing has been asked for yet. The jobs of your groups will be shown here."), None);
     }
     parts::empty_with_command(
-        "Nothing has been asked for yet. Start a job here, or from a terminal:",
+        t!("Nothing has been asked for yet. Start a job here, or from a terminal:"),
         "malla fetch https://example.org/",
     )
 }

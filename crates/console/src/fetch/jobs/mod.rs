@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::{parts, words};
 
 fn read_id(text: &str) -> Result<JobId, Refusal> {
-    text.parse().map_err(|_| Refusal::not_found(&format!("Job {text}")))
+    text.parse().map_err(|_| Refusal::not_found(&say!("Job {text}", text)))
 }
 
 fn job_path(id: JobId) -> String {
@@ -28,9 +28,9 @@ fn job_path(id: JobId) -> String {
 
 fn state_badge(job: &Job) -> Markup {
     let (tone, name) = match () {
-        () if job.cancelled => ("discarded", "cancelled"),
-        () if job.is_over() => ("succeeded", "done"),
-        () => ("running", "running"),
+        () if job.cancelled => ("discarded", t!("cancelled")),
+        () if job.is_over() => ("succeeded", t!("done")),
+        () => ("running", t!("running")),
     };
     html! { span class={ "badge s-" (tone) } { (name) } }
 }
@@ -38,7 +38,7 @@ fn state_badge(job: &Job) -> Markup {
 /// How much of it is answered, and how much of that is good.
 fn progress(job: &Job) -> Markup {
     let bad = job.done.saturating_sub(job.good);
-    parts::stacked(&[("succeeded", "good", job.good), ("failed", "not good", bad)], job.total)
+    parts::stacked(&[("succeeded", t!("good"), job.good), ("failed", t!("not good"), bad)], job.total)
 }
 
 /// Until its end, or until now.
@@ -53,19 +53,19 @@ pub(super) fn table(now: UnixMs, jobs: &[Job], groups: Option<&HashMap<GroupId, 
     html! {
         table.rows {
             thead { tr {
-                th { "Job" } th { "State" } th { "Progress" } th.num { "Answered" } th.num { "Good" }
-                th.num { "From cache" } @if groups.is_some() { th { "Group" } } th { "Started" } th.num { "Took" }
+                th { (t!("Job")) } th { (t!("State")) } th { (t!("Progress")) } th.num { (t!("Answered")) } th.num { (t!("Good")) }
+                th.num { (t!("From cache")) } @if groups.is_some() { th { (t!("Group")) } } th { (t!("Started")) } th.num { (t!("Took")) }
             } }
             tbody { @for job in jobs { tr {
-                td data-label="Job" { a.id href=(job_path(job.id)) { (job.id) } }
-                td data-label="State" { (state_badge(job)) }
-                td data-label="Progress" { (progress(job)) }
-                td.num data-label="Answered" { (words::count(job.done)) " of " (words::count(job.total)) }
-                td.num data-label="Good" { (words::count(job.good)) }
-                td.num.quiet[job.cached == 0] data-label="From cache" { (words::count(job.cached)) }
-                @if let Some(groups) = groups { td data-label="Group" { (parts::group_name(job.group, groups)) } }
-                td data-label="Started" { (words::time(now, job.id.0.submitted_at())) }
-                td.num data-label="Took" { (words::lasted(took(now, job))) }
+                td data-label=(t!("Job")) { a.id href=(job_path(job.id)) { (job.id) } }
+                td data-label=(t!("State")) { (state_badge(job)) }
+                td data-label=(t!("Progress")) { (progress(job)) }
+                td.num data-label=(t!("Answered")) { (rich!("{} of {}", words::count(job.done), words::count(job.total))) }
+                td.num data-label=(t!("Good")) { (words::count(job.good)) }
+                td.num.quiet[job.cached == 0] data-label=(t!("From cache")) { (words::count(job.cached)) }
+                @if let Some(groups) = groups { td data-label=(t!("Group")) { (parts::group_name(job.group, groups)) } }
+                td data-label=(t!("Started")) { (words::time(now, job.id.0.submitted_at())) }
+                td.num data-label=(t!("Took")) { (words::lasted(took(now, job))) }
             } } }
         }
     }

@@ -22,21 +22,21 @@ pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<Chan
 }
 
 async fn page(console: &Console, person: &Person, form: &Form<'_>) -> Result<Page, Refusal> {
-    let group = owner::field(console, person, form, "none: seen by admins only").await?;
-    Ok(Page::new(JOBS, "New job").up(JOBS, "Jobs").still(card(person, form, &group)))
+    let group = owner::field(console, person, form, t!("none: seen by admins only")).await?;
+    Ok(Page::new(JOBS, t!("New job")).up(JOBS, t!("Jobs")).still(card(person, form, &group)))
 }
 
 fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
-    let hint = "One a line, at most 10,000. Each site is asked as slowly as it wants.";
+    let hint = t!("One a line, at most 10,000. Each site is asked as slowly as it wants.");
     html! {
         section.card {
             (form.head())
             form.fields method="post" action=(NEW_JOB) {
                 (parts::form_secret(person))
-                (form.area("URLs", "urls", hint, "https://example.org/"))
+                (form.area(t!("URLs"), "urls", hint, "https://example.org/"))
                 (group)
-                (form.check("Ask the sites even if the cache has it", "anew"))
-                div.buttons { button.primary { "Start job" } a.button.plain href=(JOBS) { "Cancel" } }
+                (form.check(t!("Ask the sites even if the cache has it"), "anew"))
+                div.buttons { button.primary { (t!("Start job")) } a.button.plain href=(JOBS) { (t!("Cancel")) } }
             }
         }
     }
@@ -47,7 +47,7 @@ pub(crate) async fn start(Shared(console): Shared<Console>, posted: Posted<Chang
     match ask(&console, visitor, fields).await {
         Ok(job) => {
             let sentence =
-                format!("The job has {}. Its results are shown as they come.", words::counted(job.total, "URL"));
+                say!("The job has {}. Its results are shown as they come.", counted!(job.total, "URL", "URLs"));
             Ok(go(&console, &job_path(job.id), Notice::good(sentence)))
         }
         Err(trouble) => {
@@ -83,7 +83,7 @@ fn read_urls(text: &str, cached: bool) -> Result<Vec<Wanted>, Wrong> {
     let wanted: Vec<Wanted> = lines.map(|line| Wanted::read(line, cached)).collect();
     match wanted.first() {
         Some(Wanted::Refused { url, why }) if !wanted.iter().any(|one| matches!(one, Wanted::Page { .. })) => {
-            Err(Wrong::at("urls", format!("\"{url}\" cannot be fetched: {}", why.note)))
+            Err(Wrong::at("urls", say!("\"{url}\" cannot be fetched: {}", url, why.note)))
         }
         _ => Ok(wanted),
     }

@@ -21,14 +21,14 @@ pub(super) fn told(now: UnixMs, job: &Job) -> Option<String> {
     let rate = fetched as f64 / seconds;
     let left_s = (job.total.saturating_sub(job.done) as f64 / rate).ceil() as u64;
     let left = Duration::from_secs(left_s.div_ceil(STEP_S).saturating_mul(STEP_S));
-    Some(format!("{}, about {} left", rate_in_words(rate), words::lasted(left)))
+    Some(say!("{}, about {} left", rate_in_words(rate), words::lasted(left)))
 }
 
 fn rate_in_words(a_second: f64) -> String {
     match a_second {
-        rate if rate >= 10.0 => format!("{} pages a second", words::count(rate.round() as u64)),
-        rate if rate >= 1.0 => format!("{rate:.1} pages a second"),
-        rate => format!("{:.1} pages a minute", rate * 60.0),
+        rate if rate >= 10.0 => say!("{} pages a second", words::count(rate.round() as u64)),
+        rate if rate >= 1.0 => say!("{} pages a second", words::decimal(rate, 1)),
+        rate => say!("{} pages a minute", words::decimal(rate * 60.0, 1)),
     }
 }
 

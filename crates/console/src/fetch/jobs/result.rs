@@ -19,7 +19,7 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
 ) -> Result<Page, Refusal> {
     let job = console.fetch.job(&visitor.principal.scope(), read_id(&id)?).await?;
-    let missing = || Refusal::not_found(&format!("Result {n} of job {id}"));
+    let missing = || Refusal::not_found(&say!("Result {n} of job {id}", n, id));
     let number: u64 = n.parse().map_err(|_| missing())?;
     let before = number.checked_sub(1).ok_or_else(missing)?;
     let found = console.fetch.answers(job.id, before, 1).await?.pop();
@@ -29,8 +29,8 @@ pub(crate) async fn show(
 
 fn page(now: UnixMs, job: JobId, answered: &Answered) -> Page {
     let fetched = &answered.page;
-    Page::new(JOBS, format!("Result {}", words::count(answered.n)))
-        .up(job_path(job), format!("Job {job}"))
+    Page::new(JOBS, say!("Result {}", words::count(answered.n)))
+        .up(job_path(job), say!("Job {job}", job))
         .lead(html! { code { (answered.url) } })
         .still(
             html! { @if let Some(trouble) = &fetched.trouble { p.notice.bad { (words::capital(&trouble.note)) "." } } },
@@ -47,17 +47,17 @@ fn facts(now: UnixMs, answered: &Answered) -> Markup {
     let page = &answered.page;
     html! {
         section.card.facts-card {
-            div.card-head { h2 { "Facts" } }
+            div.card-head { h2 { (t!("Facts")) } }
             dl.facts {
-                dt { "Status" } dd { (status_badge(page.status)) }
-                dt { "Asked for" } dd { (answered.url) }
-                @if page.url != answered.url { dt { "Found at" } dd { (page.url) } }
-                dt { "Fetched" } dd { (fetched(now, page.fetched_at)) }
-                dt { "Took" } dd { (milliseconds(page.took_ms)) }
-                dt { "Device" } dd { (page.device.as_deref().unwrap_or("–")) }
-                dt { "From the cache" } dd { @if answered.from_cache { "yes" } @else { "no" } }
-                dt { "Content type" } dd { (content_type(page).unwrap_or("–")) }
-                dt { "Size" } dd { (size(page.body.bytes)) }
+                dt { (t!("Status")) } dd { (status_badge(page.status)) }
+                dt { (t!("Asked for")) } dd { (answered.url) }
+                @if page.url != answered.url { dt { (t!("Found at")) } dd { (page.url) } }
+                dt { (t!("Fetched")) } dd { (fetched(now, page.fetched_at)) }
+                dt { (t!("Took")) } dd { (milliseconds(page.took_ms)) }
+                dt { (t!("Device")) } dd { (page.device.as_deref().unwrap_or("–")) }
+                dt { (t!("From the cache")) } dd { @if answered.from_cache { (t!("yes")) } @else { (t!("no")) } }
+                dt { (t!("Content type")) } dd { (content_type(page).unwrap_or("–")) }
+                dt { (t!("Size")) } dd { (size(page.body.bytes)) }
             }
         }
     }
@@ -66,11 +66,11 @@ fn facts(now: UnixMs, answered: &Answered) -> Markup {
 fn body(page: &Fetched) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Body" } }
+            div.card-head { h2 { (t!("Body")) } }
             @match unpack_page(page) {
                 Ok(bytes) if is_text(content_type(page)) => (content::show_text(&bytes)),
                 Ok(bytes) => (content::show(&bytes)),
-                Err(_) => p.quiet { "The stored body is damaged: ask for the page again." },
+                Err(_) => p.quiet { (t!("The stored body is damaged: ask for the page again.")) },
             }
         }
     }

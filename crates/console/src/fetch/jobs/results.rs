@@ -56,7 +56,7 @@ impl From<Answered> for Row {
 impl Results {
     /// Those before the cursor, or the newest.
     pub(super) async fn find(console: &Console, job: &Job, params: &Params) -> Result<Self, Refusal> {
-        let wrong = |text: &str| Refusal::bad(format!("\"{text}\" is not the number of a result"));
+        let wrong = |text: &str| Refusal::bad(say!("\"{text}\" is not the number of a result", text));
         let before = params.get("cursor").map(|text| text.parse::<u64>().map_err(|_| wrong(text))).transpose()?;
         let last = before.map_or(job.done, |before| before.saturating_sub(1).min(job.done));
         let first = last.saturating_sub(ROWS);
@@ -74,28 +74,26 @@ impl Results {
 
     pub(super) fn pager(&self, job: &Job, params: &Params) -> Markup {
         let next = self.next.map(|n| n.to_string());
-        parts::pager(&job_path(job.id), &params.only(&["cursor"]), next, ("Newest", "Older"))
+        parts::pager(&job_path(job.id), &params.only(&["cursor"]), next, (t!("Newest"), t!("Older")))
     }
 
     pub(super) fn card(&self, now: UnixMs, job: &Job) -> Markup {
         html! {
             section.card {
                 div.card-head {
-                    h2 { "Results" }
+                    h2 { (t!("Results")) }
                     @if job.done > 0 {
                         span {
-                            "Download all as "
-                            a href={ "/api/v1/fetch/" (job.id) "/results" } download={ (job.id) ".ndjson" } { "NDJSON" }
-                            " or "
-                            a href={ "/api/v1/fetch/" (job.id) "/results?as=warc" } download={ (job.id) ".warc.gz" } {
-                                "WARC"
-                            }
+                            @let whole = format!("/api/v1/fetch/{}/results", job.id);
+                            @let lines = html! { a href=(whole) download={ (job.id) ".ndjson" } { "NDJSON" } };
+                            @let archive = html! { a href={ (whole) "?as=warc" } download={ (job.id) ".warc.gz" } { "WARC" } };
+                            (rich!("Download all as {} or {}", lines, archive))
                         }
                     }
                 }
                 @match (self.rows.is_empty(), job.is_over()) {
-                    (true, true) => p.quiet { "There are none." },
-                    (true, false) => p.quiet { "None yet: they are shown here as they come." },
+                    (true, true) => p.quiet { (t!("There are none.")) },
+                    (true, false) => p.quiet { (t!("None yet: they are shown here as they come.")) },
                     (false, _) => (self.table(now, job)),
                 }
             }
@@ -106,8 +104,8 @@ impl Results {
         html! {
             table.rows {
                 thead { tr {
-                    th { "URL" } th { "Status" } th.num { "Size" } th.num { "Took" } th { "Device" }
-                    th { "From" } th { "Fetched" }
+                    th { "URL" } th { (t!("Status")) } th.num { (t!("Size")) } th.num { (t!("Took")) } th { (t!("Device")) }
+                    th { (t!("From", "source")) } th { (t!("Fetched")) }
                 } }
                 tbody { @for row in &self.rows { (line(now, job, row)) } }
             }
@@ -123,18 +121,18 @@ fn line(now: UnixMs, job: &Job, row: &Row) -> Markup {
                 a href={ (job_path(job.id)) "/results/" (row.n) } { (row.url) }
                 @if let Some(reason) = &row.reason { p.note.quiet { (reason) } }
             }
-            td data-label="Status" { (status_badge(row.status)) }
-            td.num data-label="Size" { (size(row.bytes)) }
-            td.num data-label="Took" { @if asked { (milliseconds(row.took_ms)) } @else { span.quiet { "–" } } }
-            td data-label="Device" { @match &row.device { Some(name) => (name), None => span.quiet { "–" } } }
-            td data-label="From" {
+            td data-label=(t!("Status")) { (status_badge(row.status)) }
+            td.num data-label=(t!("Size")) { (size(row.bytes)) }
+            td.num data-label=(t!("Took")) { @if asked { (milliseconds(row.took_ms)) } @else { span.quiet { "–" } } }
+            td data-label=(t!("Device")) { @match &row.device { Some(name) => (name), None => span.quiet { "–" } } }
+            td data-label=(t!("From", "source")) {
                 @match (row.from_cache, asked) {
-                    (true, _) => "the cache",
-                    (false, true) => span.quiet { "the site" },
+                    (true, _) => (t!("the cache")),
+                    (false, true) => span.quiet { (t!("the site")) },
                     (false, false) => span.quiet { "–" },
                 }
             }
-            td data-label="Fetched" { (fetched(now, row.fetched_at)) }
+            td data-label=(t!("Fetched")) { (fetched(now, row.fetched_at)) }
         }
     }
 }

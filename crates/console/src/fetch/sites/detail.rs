@@ -27,7 +27,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let shown = find(console, params.typed("url")).await?;
     let now = console.now();
     Ok(Page::new(SITES, shown.site.to_string())
-        .up(SITES, "Sites")
+        .up(SITES, t!("Sites"))
         .live("site", facts(person, now, &shown))
         .still(robots::question(&shown, params))
         .live("robots", robots::card(now, shown.robots.as_ref())))
@@ -35,7 +35,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
 
 /// The site of this address, or of the page with it.
 async fn find(console: &Console, url: &str) -> Result<Shown, Refusal> {
-    let missing = || Refusal::not_found(&format!("Site \"{url}\""));
+    let missing = || Refusal::not_found(&say!("Site \"{url}\"", url));
     let site = PageUrl::parse(url).map_err(|_| missing())?.site();
     // It belongs to nobody: what waits there is told, not for whom.
     let lane = match console.queue.lane(&Scope::All, &site.lane()).await {
@@ -52,25 +52,25 @@ fn facts(person: &Person, now: UnixMs, shown: &Shown) -> Markup {
     html! {
         section.card {
             div.card-head {
-                h2 { "How it stands" }
-                @if operates { (lanes::pause_button(person, lane, " site")) }
+                h2 { (t!("How it stands")) }
+                @if operates { (lanes::pause_button(person, lane, lanes::Pausing::Site)) }
             }
             p { (told::standing(now, shown).join(" ")) }
             dl.facts {
-                dt { "Next page" } dd { (lanes::readiness(lane, now)) }
-                dt { "Waiting" } dd { (tasks(operates, shown, shown.waiting())) }
-                dt { "Running" } dd { (words::count(lane.counts.running)) }
-                dt { "Gap" }
+                dt { (t!("Next page")) } dd { (lanes::readiness(lane, now)) }
+                dt { (t!("Waiting")) } dd { (tasks(operates, shown, shown.waiting())) }
+                dt { (t!("Running")) } dd { (words::count(lane.counts.running)) }
+                dt { (t!("Gap")) }
                 dd {
                     (pause(lane.settings.gap_ms))
-                    @if state.slowed_ms > 0 { span.quiet { ", of that " (milliseconds(state.slowed_ms)) " for now" } }
+                    @if state.slowed_ms > 0 { span.quiet { (rich!(", of that {} for now", milliseconds(state.slowed_ms))) } }
                 }
-                dt { "Good answers in a row" } dd { (words::count(u64::from(state.good))) }
-                @if operates { dt { "Lane" } dd { (parts::lane_link(&lane.key)) } }
+                dt { (t!("Good answers in a row")) } dd { (words::count(u64::from(state.good))) }
+                @if operates { dt { (t!("Lane")) } dd { (parts::lane_link(&lane.key)) } }
             }
-            @if !operates { p.quiet { "Sites are shared by all groups: an admin pauses one or changes its gap." } }
+            @if !operates { p.quiet { (t!("Sites are shared by all groups: an admin pauses one or changes its gap.")) } }
             @else if person.may(Permission::Change) {
-                p { a.button href=(parts::lane_path(&lane.key)) { "Change its gap" } }
+                p { a.button href=(parts::lane_path(&lane.key)) { (t!("Change its gap")) } }
             }
         }
     }

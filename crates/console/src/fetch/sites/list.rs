@@ -32,9 +32,9 @@ pub(crate) async fn page(console: &Console, params: &Params) -> Result<Page, Ref
     let sites: Vec<Shown> = known.try_filter_map(async |site| Ok(site)).try_collect().await?;
     let next = found.next.map(|key| key.to_string());
     let rows = rows(console.now(), params, &sites, next.is_some());
-    let pager = parts::pager(SITES, &params.only(&["search", "cursor"]), next, ("First", "Further"));
-    Ok(Page::new(SITES, "Sites")
-        .lead(html! { "Each site is asked by one device at a time, as slowly as it wants." })
+    let pager = parts::pager(SITES, &params.only(&["search", "cursor"]), next, (t!("First"), t!("Further")));
+    Ok(Page::new(SITES, t!("Sites"))
+        .lead(html! { (t!("Each site is asked by one device at a time, as slowly as it wants.")) })
         .still(filters(params))
         .live("sites", rows)
         .live("pager", pager))
@@ -43,11 +43,11 @@ pub(crate) async fn page(console: &Console, params: &Params) -> Result<Page, Ref
 fn filters(params: &Params) -> Markup {
     html! {
         form.filters method="get" action=(SITES) role="search" {
-            label.wide { span.label { "Search" }
-                input type="search" name="search" value=(params.typed("search")) placeholder="part of an address"; }
+            label.wide { span.label { (t!("Search")) }
+                input type="search" name="search" value=(params.typed("search")) placeholder=(t!("part of an address")); }
             div.buttons {
-                button { "Filter" }
-                @if params.get("search").is_some() { a.button.plain href=(SITES) { "Clear" } }
+                button { (t!("Filter")) }
+                @if params.get("search").is_some() { a.button.plain href=(SITES) { (t!("Clear")) } }
             }
         }
     }
@@ -61,8 +61,8 @@ fn rows(now: UnixMs, params: &Params, sites: &[Shown], more: bool) -> Markup {
         section.card {
             table.rows.dense {
                 thead { tr {
-                    th { "Site" } th { "Next" } th.num { "Waiting" } th.num { "Running" } th.num { "Gap" }
-                    th.num { "Slowed by" } th.num { "Page" } th.num { "Failures" } th { "Rests" } th { "robots.txt" }
+                    th { (t!("Site")) } th { (t!("Next")) } th.num { (t!("Waiting")) } th.num { (t!("Running")) } th.num { (t!("Gap")) }
+                    th.num { (t!("Slowed by")) } th.num { (t!("Page")) } th.num { (t!("Failures")) } th { (t!("Rests")) } th { "robots.txt" }
                 } }
                 tbody { @for site in sites { (line(now, site)) } }
             }
@@ -74,27 +74,27 @@ fn line(now: UnixMs, shown: &Shown) -> Markup {
     let Shown { lane, site, state, robots } = shown;
     html! {
         tr {
-            td data-label="Site" { a href=(site_path(site.as_str())) { (site) } }
-            td data-label="Next" { (lanes::readiness(lane, now)) }
-            td.num.quiet[shown.waiting() == 0] data-label="Waiting" { (words::count(shown.waiting())) }
-            td.num.quiet[lane.counts.running == 0] data-label="Running" { (words::count(lane.counts.running)) }
-            td.num data-label="Gap" { (pause(lane.settings.gap_ms)) }
-            td.num data-label="Slowed by" {
+            td data-label=(t!("Site")) { a href=(site_path(site.as_str())) { (site) } }
+            td data-label=(t!("Next")) { (lanes::readiness(lane, now)) }
+            td.num.quiet[shown.waiting() == 0] data-label=(t!("Waiting")) { (words::count(shown.waiting())) }
+            td.num.quiet[lane.counts.running == 0] data-label=(t!("Running")) { (words::count(lane.counts.running)) }
+            td.num data-label=(t!("Gap")) { (pause(lane.settings.gap_ms)) }
+            td.num data-label=(t!("Slowed by")) {
                 @if state.slowed_ms == 0 { span.quiet { "–" } }
                 @else { span.badge.s-paused { (milliseconds(state.slowed_ms)) } }
             }
-            td.num data-label="Page" {
+            td.num data-label=(t!("Page")) {
                 @match state.page_ms { Some(ms) => (milliseconds(ms)), None => span.quiet { "–" } }
             }
-            td.num.quiet[state.failures == 0] data-label="Failures" { (state.failures) }
-            td data-label="Rests" { (parts::moment(now, state.rest_until.filter(|_| state.rests(now)))) }
+            td.num.quiet[state.failures == 0] data-label=(t!("Failures")) { (state.failures) }
+            td data-label=(t!("Rests")) { (parts::moment(now, state.rest_until.filter(|_| state.rests(now)))) }
             td data-label="robots.txt" {
                 @match robots {
                     Some(robots) => {
                         (status_badge(robots.status)) " "
-                        span.quiet.note { "again " (words::time(now, robots.until)) }
+                        span.quiet.note { (rich!("again {}", words::time(now, robots.until))) }
                     },
-                    None => span.quiet { "not known" },
+                    None => span.quiet { (t!("not known")) },
                 }
             }
         }
@@ -103,10 +103,10 @@ fn line(now: UnixMs, shown: &Shown) -> Markup {
 
 fn nothing(params: &Params, more: bool) -> Markup {
     if more {
-        return parts::empty("Nothing matches among the sites looked at so far: go on with “Further”.", None);
+        return parts::empty(t!("Nothing matches among the sites looked at so far: go on with “Further”."), None);
     }
     if params.get("search").is_some() {
-        return parts::empty("No site matches.", Some((SITES, "Show all sites")));
+        return parts::empty(t!("No site matches."), Some((SITES, t!("Show all sites"))));
     }
-    parts::empty("There are no sites yet: one is met with the first page that somebody wants of it.", None)
+    parts::empty(t!("There are no sites yet: one is met with the first page that somebody wants of it."), None)
 }

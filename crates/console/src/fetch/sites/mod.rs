@@ -41,5 +41,5 @@ fn site_path(site: &str) -> String {
 
 /// `1 s`, `none`
 fn pause(ms: u64) -> String {
-    if ms == 0 { "none".to_owned() } else { milliseconds(ms) }
+    if ms == 0 { t!("none", "gap").to_owned() } else { milliseconds(ms) }
 }

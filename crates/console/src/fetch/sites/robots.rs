@@ -14,14 +14,14 @@ pub(super) fn card(now: UnixMs, robots: Option<&KnownRobots>) -> Markup {
         section.card {
             div.card-head { h2 { "robots.txt" } }
             @match robots {
-                None => p.quiet { "Not known yet: it is fetched before the first page." },
+                None => p.quiet { (t!("Not known yet: it is fetched before the first page.")) },
                 Some(robots) => {
                     @let standing = Standing::of_answer(robots.status, &robots.text);
                     p { (told::robots(robots.status, &standing)) }
                     dl.facts {
-                        dt { "Status" } dd { (status_badge(robots.status)) }
-                        dt { "Fetched" } dd { (words::time(now, robots.fetched_at)) }
-                        dt { "Asked for again" } dd { (words::time(now, robots.until)) }
+                        dt { (t!("Status")) } dd { (status_badge(robots.status)) }
+                        dt { (t!("Fetched")) } dd { (words::time(now, robots.fetched_at)) }
+                        dt { (t!("Asked for again")) } dd { (words::time(now, robots.until)) }
                     }
                     @if matches!(standing, Standing::Rules(_)) { (content::show_text(&robots.text)) }
                 },
@@ -41,14 +41,14 @@ pub(super) fn question(shown: &Shown, params: &Params) -> Markup {
     };
     html! {
         section.card #may {
-            div.card-head { h2 { "May " (AGENT) " fetch this path?" } }
+            div.card-head { h2 { (rich!("May {} fetch this path?", AGENT)) } }
             form.fields method="get" action={ (SITE) "#may" } {
                 input type="hidden" name="url" value=(shown.site);
-                (parts::field("Path", "Or the address of a page of this site.", error, html! {
+                (parts::field(t!("Path"), t!("Or the address of a page of this site."), error, html! {
                     input name="path" value=(typed) placeholder="/private/" autocapitalize="none" spellcheck="false"
                         autocomplete="off" required;
                 }))
-                div.buttons { button { "Ask" } }
+                div.buttons { button { (t!("Ask")) } }
             }
             @if let Some((allowed, sentence)) = verdict {
                 p.notice.good[*allowed].bad[!*allowed] role="status" { (sentence) }
@@ -61,10 +61,10 @@ pub(super) fn question(shown: &Shown, params: &Params) -> Markup {
 fn answer(site: &Site, robots: Option<&KnownRobots>, typed: &str) -> Result<(bool, String), String> {
     let url = site.robots().join(typed).map_err(|why| words::capital(&format!("{why}.")))?;
     if url.site() != *site {
-        return Err(format!("This is a page of {}, not of this site.", url.site()));
+        return Err(say!("This is a page of {}, not of this site.", url.site()));
     }
     let Some(robots) = robots else {
-        return Err("Its robots.txt is not known yet: it is fetched before the first page.".into());
+        return Err(t!("Its robots.txt is not known yet: it is fetched before the first page.").into());
     };
     let path = url.path_and_query();
     let verdict: Verdict = Standing::of_answer(robots.status, &robots.text).verdict(AGENT, path);

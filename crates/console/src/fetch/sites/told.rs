@@ -12,18 +12,20 @@ pub(super) fn standing(now: UnixMs, shown: &Shown) -> Vec<String> {
     let Shown { lane, state, .. } = shown;
     let mut told = Vec::new();
     if lane.paused {
-        told.push("Paused by an operator: nothing is asked of it.".to_owned());
+        told.push(t!("Paused by an operator: nothing is asked of it.").to_owned());
     }
     told.push(pace(lane, state));
     if state.failures > 0 {
-        let times = if state.failures == 1 { "once".to_owned() } else { format!("{} times in a row", state.failures) };
-        told.push(format!("It gave no answer {times}."));
+        told.push(match state.failures {
+            1 => t!("It gave no answer once.").to_owned(),
+            n => say!("It gave no answer {} times in a row.", n),
+        });
     }
     if let Some(until) = state.rest_until.filter(|_| state.rests(now)) {
-        told.push(format!("It is left alone until {} ({}).", words::full(until), words::relative(now, until)));
+        told.push(say!("It is left alone until {} ({}).", words::full(until), words::relative(now, until)));
     }
     if let Some(ms) = state.page_ms {
-        told.push(format!("A page takes {} on average.", milliseconds(ms)));
+        told.push(say!("A page takes {} on average.", milliseconds(ms)));
     }
     told
 }
@@ -31,39 +33,39 @@ pub(super) fn standing(now: UnixMs, shown: &Shown) -> Vec<String> {
 /// `Asked every 3 s: slowed by 2 s because it answered 429 or 503.`
 fn pace(lane: &Lane, state: &SiteState) -> String {
     let every = match lane.settings.gap_ms {
-        0 => "Asked without a pause between two pages".to_owned(),
-        ms => format!("Asked every {}", milliseconds(ms)),
+        0 => t!("Asked without a pause between two pages").to_owned(),
+        ms => say!("Asked every {}", milliseconds(ms)),
     };
     let at_once = match lane.settings.ceiling {
         1 => String::new(),
-        n => format!(", {n} pages at once"),
+        n => say!(", {n} pages at once", n),
     };
     match state.slowed_ms {
         0 => format!("{every}{at_once}."),
-        ms => format!("{every}{at_once}: slowed by {} because it answered 429 or 503.", milliseconds(ms)),
+        ms => say!("{every}{at_once}: slowed by {} because it answered 429 or 503.", every, at_once, milliseconds(ms)),
     }
 }
 
 /// What its robots.txt means for its pages.
 pub(super) fn robots(status: u16, standing: &Standing) -> String {
     let status = match status {
-        malla_fetch::NO_ANSWER => "no answer".to_owned(),
-        status => format!("status {status}"),
+        malla_fetch::NO_ANSWER => t!("no answer").to_owned(),
+        status => say!("status {status}", status),
     };
     match standing {
-        Standing::Rules(_) => "These are its rules.".to_owned(),
-        Standing::AllowAll => format!("It has none ({status}): every page may be fetched."),
-        Standing::DisallowAll => format!("It could not be fetched ({status}): no page is fetched until it can."),
+        Standing::Rules(_) => t!("These are its rules.").to_owned(),
+        Standing::AllowAll => say!("It has none ({status}): every page may be fetched.", status),
+        Standing::DisallowAll => say!("It could not be fetched ({status}): no page is fetched until it can.", status),
     }
 }
 
 /// Whether a page may be fetched, and by which rule.
 pub(super) fn verdict(site: &Site, path: &str, verdict: &malla_fetch::Verdict) -> String {
-    let may = if verdict.allowed { "may fetch" } else { "may not fetch" };
+    let may = if verdict.allowed { t!("may fetch") } else { t!("may not fetch") };
     let why = match &verdict.rule {
-        Some(rule) => format!("the rule is {rule}"),
-        None if verdict.allowed => "no rule speaks of it".to_owned(),
-        None => "its robots.txt could not be fetched".to_owned(),
+        Some(rule) => say!("the rule is {rule}", rule),
+        None if verdict.allowed => t!("no rule speaks of it").to_owned(),
+        None => t!("its robots.txt could not be fetched").to_owned(),
     };
     format!("{} {may} {site}{path}: {why}.", super::super::AGENT)
 }

@@ -46,9 +46,9 @@ pub(super) async fn page_with(
     let group = groups::names(console, [alert.group].into_iter()).await?.into_values().next();
     let now = console.now();
     let page = Page::new(ALERTS, alert.name.clone())
-        .up(ALERTS, "Alerts")
+        .up(ALERTS, t!("Alerts"))
         .still(news)
-        .live("state", html! { div.task-head { (badge(&alert)) span { "fires when " (rule(&alert)) } } })
+        .live("state", html! { div.task-head { (badge(&alert)) span { (rich!("fires when {}", rule(&alert))) } } })
         .still(html! { @if person.may(Permission::Change) { div.bulk { (buttons(person, &alert)) } } })
         .live("facts", facts(&alert, group.as_deref(), now))
         .live("notices", latest(&alert, &notices, now));
@@ -57,15 +57,15 @@ pub(super) async fn page_with(
     }
     let typed = spec::fields_of(&alert.spec);
     let page = page.still(settings(person, &alert, form.unwrap_or(&Form { typed: &typed, wrong: None })));
-    let warning = "Nobody is told by it any more. Notices that are on their way still arrive.";
+    let warning = t!("Nobody is told by it any more. Notices that are on their way still arrive.");
     Ok(page.still(parts::delete_form(person, &format!("{}/delete", alert_path(name)), name, warning)))
 }
 
 fn buttons(person: &Person, alert: &Alert) -> Markup {
     let path = alert_path(&alert.name);
-    let (value, word) = if alert.spec.enabled { ("off", "Switch off") } else { ("on", "Switch on") };
+    let (value, word) = if alert.spec.enabled { ("off", t!("Switch off")) } else { ("on", t!("Switch on")) };
     html! {
-        form method="post" action={ (path) "/test" } { (parts::form_secret(person)) button.primary { "Send a test" } }
+        form method="post" action={ (path) "/test" } { (parts::form_secret(person)) button.primary { (t!("Send a test")) } }
         form method="post" action={ (path) "/switch" } {
             (parts::form_secret(person))
             button name="to" value=(value) { (word) }
@@ -77,12 +77,12 @@ fn settings(person: &Person, alert: &Alert, form: &Form<'_>) -> Markup {
     html! {
         section.card {
             details.settings open[form.wrong.is_some()] {
-                summary.card-head { h2 { "Settings" } }
+                summary.card-head { h2 { (t!("Settings")) } }
                 (form.head())
                 form.fields method="post" action=(alert_path(&alert.name)) {
                     (parts::form_secret(person))
                     (spec::fields(form, spec::signs(&alert.spec)))
-                    div.buttons { button.primary { "Save" } }
+                    div.buttons { button.primary { (t!("Save")) } }
                 }
             }
         }
@@ -92,20 +92,20 @@ fn settings(person: &Person, alert: &Alert, form: &Form<'_>) -> Markup {
 fn facts(alert: &Alert, group: Option<&str>, now: UnixMs) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Facts" } }
+            div.card-head { h2 { (t!("Facts")) } }
             dl.facts {
-                dt { "Firing for" } dd { (firing(alert)) }
-                dt { "Last fired" } dd { (parts::moment(now, alert.last_fired_at)) }
-                dt { "Goes to" }
+                dt { (t!("Firing for")) } dd { (firing(alert)) }
+                dt { (t!("Last fired")) } dd { (parts::moment(now, alert.last_fired_at)) }
+                dt { (t!("Goes to")) }
                 dd { @for (n, channel) in alert.spec.to.iter().enumerate() { @if n > 0 { br; } (place(channel)) } }
-                dt { "Quiet for" } dd { (words::lasted(alert.spec.quiet())) " after it fired" }
-                dt { "Group" }
+                dt { (t!("Quiet for")) } dd { (rich!("{} after it fired", words::lasted(alert.spec.quiet()))) }
+                dt { (t!("Group")) }
                 dd { @match group {
                     Some(group) => (group),
-                    None => span.quiet { "none: looks at all subscriptions, seen by admins only" },
+                    None => span.quiet { (t!("none: looks at all subscriptions, seen by admins only")) },
                 } }
-                dt { "Created" } dd { (words::time(now, alert.created_at)) }
-                dt { "Lane" } dd { (parts::lane_link(&alert.lane())) }
+                dt { (t!("Created")) } dd { (words::time(now, alert.created_at)) }
+                dt { (t!("Lane")) } dd { (parts::lane_link(&alert.lane())) }
             }
         }
     }
@@ -114,13 +114,13 @@ fn facts(alert: &Alert, group: Option<&str>, now: UnixMs) -> Markup {
 fn latest(alert: &Alert, notices: &[TaskSummary], now: UnixMs) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Latest notices" } }
-            @if notices.is_empty() { p.quiet { "None yet: send a test to see that " (alert.name) " reaches you." } }
+            div.card-head { h2 { (t!("Latest notices")) } }
+            @if notices.is_empty() { p.quiet { (rich!("None yet: send a test to see that {} reaches you.", alert.name)) } }
             @else {
                 table.rows { tbody { @for notice in notices { tr {
-                    td data-label="Task" { (parts::task_link(notice.id)) }
-                    td data-label="State" { (parts::badge(notice.state)) }
-                    td data-label="Made" { (words::time(now, notice.id.submitted_at())) }
+                    td data-label=(t!("Task")) { (parts::task_link(notice.id)) }
+                    td data-label=(t!("State")) { (parts::badge(notice.state)) }
+                    td data-label=(t!("Made")) { (words::time(now, notice.id.submitted_at())) }
                 } } } }
             }
         }
@@ -136,10 +136,10 @@ pub(crate) async fn change(
     let before = console.alerts.alert(&visitor.principal.scope(), &name).await?;
     match save(&console, visitor, &before, fields).await {
         Ok(made) if made.is_empty() => {
-            Ok(go(&console, &alert_path(&name), Notice::good("The alert's settings are saved.")))
+            Ok(go(&console, &alert_path(&name), Notice::good(t!("The alert's settings are saved."))))
         }
         Ok(made) => {
-            let news = shown_once(&format!("Alert {name} has a new"), &made);
+            let news = shown_once(&say!("Alert {name} has a new", name), &made);
             Ok(page_with(&console, visitor, &name, news, None).await?.at_rest().into_response())
         }
         Err(trouble) => {
@@ -172,7 +172,7 @@ pub(crate) async fn switch(
     let enabled = match posted.fields.typed("to") {
         "on" => true,
         "off" => false,
-        other => return Err(Refusal::bad(format!("\"{other}\" is not on or off"))),
+        other => return Err(Refusal::bad(say!("\"{other}\" is not on or off", other))),
     };
     let principal = &posted.visitor.principal;
     let before = console.alerts.alert(&principal.scope(), &name).await?;
@@ -180,8 +180,11 @@ pub(crate) async fn switch(
     let act =
         Act { group: before.group, detail: spec::told(&spec), ..Act::new(&principal.actor, "alert.change", &name) };
     console.alerts.change_alert(&principal.scope(), &name, spec, act).await?;
-    let word = if enabled { "on" } else { "off" };
-    Ok(go(&console, &alert_path(&name), Notice::good(format!("Alert {name} is switched {word}."))))
+    let sentence = match enabled {
+        true => say!("Alert {name} is switched on.", name),
+        false => say!("Alert {name} is switched off.", name),
+    };
+    Ok(go(&console, &alert_path(&name), Notice::good(sentence)))
 }
 
 pub(crate) async fn test(
@@ -193,7 +196,7 @@ pub(crate) async fn test(
     let alert = console.alerts.alert(&principal.scope(), &name).await?;
     let act = Act { group: alert.group, ..Act::new(&principal.actor, "alert.test", &name) };
     let sent = console.queue.submit(test_notices(&alert, console.now())?, Some(act)).await?;
-    let sentence = format!("{} on the way. See below whether it arrives.", words::counted(sent.len() as u64, "test"));
+    let sentence = say!("{} on the way. See below whether it arrives.", counted!(sent.len() as u64, "test", "tests"));
     Ok(go(&console, &alert_path(&name), Notice::good(sentence)))
 }
 
@@ -205,5 +208,5 @@ pub(crate) async fn delete(
     let principal = &posted.visitor.principal;
     let act = Act::new(&principal.actor, "alert.delete", &name);
     console.alerts.delete_alert(&principal.scope(), &name, act).await?;
-    Ok(go(&console, ALERTS, Notice::good(format!("Alert {name} is deleted."))))
+    Ok(go(&console, ALERTS, Notice::good(say!("Alert {name} is deleted.", name))))
 }

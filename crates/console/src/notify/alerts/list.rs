@@ -32,36 +32,36 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let names = groups::names(console, found.items.iter().map(|alert| alert.group)).await?;
     let may = person.may(Permission::Change);
     let rows = rows(may, console.now(), &found.items, &names);
-    let page = Page::new(ALERTS, "Alerts")
-        .lead(html! { "Who is told, by e-mail or a webhook, when deliveries fail, are late or stand still." })
+    let page = Page::new(ALERTS, t!("Alerts"))
+        .lead(html! { (t!("Who is told, by e-mail or a webhook, when deliveries fail, are late or stand still.")) })
         .still(html! {
-            @if may && !found.items.is_empty() { div.buttons { a.button.primary href=(NEW_ALERT) { "New alert" } } }
+            @if may && !found.items.is_empty() { div.buttons { a.button.primary href=(NEW_ALERT) { (t!("New alert")) } } }
         });
     Ok(found.on(page, params, Order::ByName, "alerts", rows))
 }
 
 fn rows(may: bool, now: UnixMs, alerts: &[Alert], groups: &HashMap<GroupId, String>) -> Markup {
     if alerts.is_empty() {
-        let next = may.then_some((NEW_ALERT, "New alert"));
-        return parts::empty("There are no alerts: nobody is told when deliveries go wrong.", next);
+        let next = may.then_some((NEW_ALERT, t!("New alert")));
+        return parts::empty(t!("There are no alerts: nobody is told when deliveries go wrong."), next);
     }
     html! {
         section.card {
             table.rows {
                 thead { tr {
-                    th { "Alert" } th { "State" } th { "Fires when" } th { "Firing for" } th { "To" } th { "Group" }
-                    th { "Last fired" }
+                    th { (t!("Alert")) } th { (t!("State")) } th { (t!("Fires when")) } th { (t!("Firing for")) } th { (t!("To", "addresses")) } th { (t!("Group")) }
+                    th { (t!("Last fired")) }
                 } }
                 tbody { @for alert in alerts { tr {
-                    td data-label="Alert" { a href=(alert_path(&alert.name)) { (alert.name) } }
-                    td data-label="State" { (badge(alert)) }
-                    td data-label="Fires when" { (rule(alert)) }
-                    td data-label="Firing for" { (firing(alert)) }
-                    td data-label="To" {
+                    td data-label=(t!("Alert")) { a href=(alert_path(&alert.name)) { (alert.name) } }
+                    td data-label=(t!("State")) { (badge(alert)) }
+                    td data-label=(t!("Fires when")) { (rule(alert)) }
+                    td data-label=(t!("Firing for")) { (firing(alert)) }
+                    td data-label=(t!("To", "addresses")) {
                         @for (n, channel) in alert.spec.to.iter().enumerate() { @if n > 0 { br; } (place(channel)) }
                     }
-                    td data-label="Group" { (parts::group_name(alert.group, groups)) }
-                    td data-label="Last fired" { (parts::moment(now, alert.last_fired_at)) }
+                    td data-label=(t!("Group")) { (parts::group_name(alert.group, groups)) }
+                    td data-label=(t!("Last fired")) { (parts::moment(now, alert.last_fired_at)) }
                 } } }
             }
         }

@@ -5,10 +5,13 @@ pub(crate) mod list;
 pub(crate) mod new;
 mod spec;
 
-use malla_notify::{Alert, Channel};
+use std::time::Duration;
+
+use malla_notify::{Alert, Channel, Rule};
 use maud::{Markup, html};
 
 use super::{ALERTS, subscription_link};
+use crate::words;
 
 fn alert_path(name: &str) -> String {
     format!("{ALERTS}/{name}")
@@ -16,9 +19,9 @@ fn alert_path(name: &str) -> String {
 
 fn badge(alert: &Alert) -> Markup {
     let (tone, word) = match (alert.spec.enabled, alert.is_firing()) {
-        (false, _) => ("discarded", "off"),
-        (true, true) => ("failed", "firing"),
-        (true, false) => ("succeeded", "well"),
+        (false, _) => ("discarded", t!("off")),
+        (true, true) => ("failed", t!("firing")),
+        (true, false) => ("succeeded", t!("well")),
     };
     html! { span class={ "badge s-" (tone) } { (word) } }
 }
@@ -26,8 +29,21 @@ fn badge(alert: &Alert) -> Markup {
 /// When it fires, and of what.
 fn rule(alert: &Alert) -> Markup {
     html! {
-        (alert.spec.rule.in_words())
+        (in_words(&alert.spec.rule))
         @if let Some(name) = alert.spec.rule.subscription() { " (" (subscription_link(name)) ")" }
+    }
+}
+
+fn in_words(rule: &Rule) -> String {
+    let span = |seconds: u64| words::lasted(Duration::from_secs(seconds));
+    match rule {
+        Rule::Failures { count, window_s, .. } => {
+            say!("{count} or more attempts failed in {time}", count, span(*window_s))
+        }
+        Rule::Backlog { older_than_s, .. } => {
+            say!("a notification has been due for more than {time}", span(*older_than_s))
+        }
+        Rule::Stuck { for_s, .. } => say!("notifications wait and no attempt has ended for {time}", span(*for_s)),
     }
 }
 
@@ -35,7 +51,7 @@ fn place(channel: &Channel) -> Markup {
     html! {
         @match channel {
             Channel::Email { to } => (to),
-            Channel::Webhook { url, secret } => { code { (url) } @if secret.is_some() { " " span.quiet { "signed" } } },
+            Channel::Webhook { url, secret } => { code { (url) } @if secret.is_some() { " " span.quiet { (t!("signed")) } } },
         }
     }
 }

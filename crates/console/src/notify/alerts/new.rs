@@ -23,8 +23,8 @@ pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<Chan
 }
 
 async fn page(console: &Console, person: &Person, form: &Form<'_>) -> Result<Page, Refusal> {
-    let group = owner::field(console, person, form, "none: looks at all subscriptions").await?;
-    Ok(Page::new(ALERTS, "New alert").up(ALERTS, "Alerts").still(card(person, form, &group)))
+    let group = owner::field(console, person, form, t!("none: looks at all subscriptions")).await?;
+    Ok(Page::new(ALERTS, t!("New alert")).up(ALERTS, t!("Alerts")).still(card(person, form, &group)))
 }
 
 fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
@@ -36,7 +36,7 @@ fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
                 (form.name("failing"))
                 (group)
                 (spec::fields(form, false))
-                div.buttons { button.primary { "Create alert" } a.button.plain href=(ALERTS) { "Cancel" } }
+                div.buttons { button.primary { (t!("Create alert")) } a.button.plain href=(ALERTS) { (t!("Cancel")) } }
             }
         }
     }
@@ -46,11 +46,11 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Chan
     let Posted { visitor, fields } = &posted;
     match add(&console, visitor, fields).await {
         Ok((alert, made)) if made.is_empty() => {
-            let sentence = format!("Alert {} is created. Send a test to see that it arrives.", alert.name);
+            let sentence = say!("Alert {} is created. Send a test to see that it arrives.", alert.name);
             Ok(go(&console, &alert_path(&alert.name), Notice::good(sentence)))
         }
         Ok((alert, made)) => {
-            let news = shown_once(&format!("Alert {} is created. Its", alert.name), &made);
+            let news = shown_once(&say!("Alert {} is created. Its", alert.name), &made);
             Ok(detail::page_with(&console, visitor, &alert.name, news, None).await?.at_rest().into_response())
         }
         Err(trouble) => {

@@ -8,9 +8,13 @@ use serde_json::{Value, json};
 use super::super::secret::{self, Made, Wish};
 use crate::form::{Form, Trouble, Wrong, number};
 use crate::params::Params;
+use crate::tongue::Text;
 
-const KINDS: [(&str, &str); 3] =
-    [("failures", "attempts fail"), ("backlog", "notifications are late"), ("stuck", "deliveries stand still")];
+const KINDS: [(&str, Text); 3] = [
+    ("failures", key!("attempts fail")),
+    ("backlog", key!("notifications are late")),
+    ("stuck", key!("deliveries stand still")),
+];
 
 pub(super) fn first_fields() -> Params {
     Params::from([("kind", "failures"), ("count", "5"), ("seconds", "300"), ("quiet_s", "3600")])
@@ -41,16 +45,16 @@ pub(super) fn fields_of(spec: &AlertSpec) -> Params {
 
 /// `signs` if there is a secret already.
 pub(super) fn fields(form: &Form<'_>, signs: bool) -> Markup {
-    let secret_hint = "What is posted is signed with it: whsec_… or, for ed25519, whsk_….";
+    let secret_hint = t!("What is posted is signed with it: whsec_… or, for ed25519, whsk_….");
     html! {
-        (form.choice("Fires when", "kind", "Stand still: something has been due and no attempt has ended.", &KINDS))
-        (form.text("Of subscription", "subscription", "Empty: any of the group.", ""))
-        (form.number("So many attempts", "count", "Only for attempts that fail."))
-        (form.number("Seconds", "seconds", "In which they fail; or for which they are late or stand still."))
-        (form.area("E-mail to", "emails", "One address a line.", "ana@example.org"))
-        (form.area("Post to", "webhooks", "One address a line; notices are posted there as JSON.", "https://example.org/alerts"))
-        (secret::field(form, "Secret to sign with", "secret", secret_hint, signs))
-        (form.number("Quiet for", "quiet_s", "Seconds; after it fired, it does not fire again for this long."))
+        (form.choice(t!("Fires when"), "kind", t!("Stand still: something has been due and no attempt has ended."), &KINDS))
+        (form.text(t!("Of subscription"), "subscription", t!("Empty: any of the group."), ""))
+        (form.number(t!("So many attempts"), "count", t!("Only for attempts that fail.")))
+        (form.number(t!("Seconds"), "seconds", t!("In which they fail; or for which they are late or stand still.")))
+        (form.area(t!("E-mail to"), "emails", t!("One address a line."), "ana@example.org"))
+        (form.area(t!("Post to"), "webhooks", t!("One address a line; notices are posted there as JSON."), "https://example.org/alerts"))
+        (secret::field(form, t!("Secret to sign with"), "secret", secret_hint, signs))
+        (form.number(t!("Quiet for"), "quiet_s", t!("Seconds; after it fired, it does not fire again for this long.")))
     }
 }
 
@@ -75,7 +79,9 @@ pub(super) fn read(fields: &Params, before: Option<&AlertSpec>) -> Result<(Alert
     let enabled = before.is_none_or(|before| before.enabled);
     let spec = AlertSpec { rule, to: emails.chain(webhooks).collect(), quiet_s, enabled };
     if spec.to.is_empty() {
-        return Err(Wrong::at("emails", "Say where notices go: an e-mail address, or an address to post to.").into());
+        return Err(
+            Wrong::at("emails", t!("Say where notices go: an e-mail address, or an address to post to.")).into()
+        );
     }
     spec.check().map_err(|error| Wrong::at("", error))?;
     Ok((spec, made))
@@ -102,7 +108,7 @@ impl Signing {
             Wish::Remove => None,
             Wish::Make => {
                 let secret = Secret::generate()?;
-                made.push(Made { what: "signing secret", secret: secret.clone() });
+                made.push(Made { what: key!("signing secret"), secret: secret.clone() });
                 Some(secret)
             }
             Wish::Given(secret) => {
@@ -134,13 +140,13 @@ fn read_rule(fields: &Params) -> Result<Rule, Wrong> {
         "failures" => {
             let count = number(fields, "count", 1)?;
             if count == 0 {
-                return Err(Wrong::at("count", "At least one attempt must fail."));
+                return Err(Wrong::at("count", t!("At least one attempt must fail.")));
             }
             Ok(Rule::Failures { subscription, count, window_s: seconds })
         }
         "backlog" => Ok(Rule::Backlog { subscription, older_than_s: seconds }),
         "stuck" => Ok(Rule::Stuck { subscription, for_s: seconds }),
-        other => Err(Wrong::at("kind", format!("\"{other}\" is no rule: choose one of the list."))),
+        other => Err(Wrong::at("kind", say!("\"{other}\" is no rule: choose one of the list.", other))),
     }
 }
 

@@ -19,12 +19,13 @@ use crate::form::{Form, Trouble};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
+use crate::tongue::Text;
 use crate::visitor::{Change, Posted, See, Visitor, go};
 use crate::{Console, groups, parts, words};
 
-const SYSTEM_SENTENCE: &str = "Malla's own events arrive here (a task that failed for good, a new revision of a page, …). \
-     Subscribe to it to be told of them: a subscription gets the events of its own group, one without a group gets all. \
-     Nobody posts to it, and it cannot be changed.";
+const SYSTEM_SENTENCE: Text = key!(
+    "Malla's own events arrive here (a task that failed for good, a new revision of a page, …). Subscribe to it to be told of them: a subscription gets the events of its own group, one without a group gets all. Nobody posts to it, and it cannot be changed."
+);
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -82,7 +83,7 @@ impl Shown {
 
     fn page(&self, person: &Person, news: Markup, change: &Form<'_>, trial: &Form<'_>) -> Page {
         let endpoint = &self.endpoint;
-        let page = Page::new(ENDPOINTS, endpoint.name.clone()).up(ENDPOINTS, "Endpoints").still(news);
+        let page = Page::new(ENDPOINTS, endpoint.name.clone()).up(ENDPOINTS, t!("Endpoints")).still(news);
         let page =
             if endpoint.is_system() { page.lead(html! { (SYSTEM_SENTENCE) }) } else { page.still(self.facts(person)) };
         let page = page
@@ -101,21 +102,21 @@ impl Shown {
         let size = usize::try_from(options.max_body).unwrap_or(usize::MAX);
         html! {
             section.card {
-                div.card-head { h2 { "Facts" } }
+                div.card-head { h2 { (t!("Facts")) } }
                 dl.facts {
-                    @if !options.description.is_empty() { dt { "What for" } dd { (options.description) } }
-                    dt { "Address" } dd { (address(&self.endpoint)) }
-                    dt { "Protocol" } dd { (self.endpoint.protocol().name()) }
-                    dt { "Asks for" } dd { (asks_for(&self.endpoint)) }
-                    dt { "Largest body" } dd { (words::bytes(size)) }
-                    dt { "Keeps events" }
+                    @if !options.description.is_empty() { dt { (t!("What for")) } dd { (options.description) } }
+                    dt { (t!("Address")) } dd { (address(&self.endpoint)) }
+                    dt { (t!("Protocol")) } dd { (self.endpoint.protocol().name()) }
+                    dt { (t!("Asks for")) } dd { (asks_for(&self.endpoint)) }
+                    dt { (t!("Largest body")) } dd { (words::bytes(size)) }
+                    dt { (t!("Keeps events")) }
                     dd { @match options.retention_days {
-                        Some(days) => (words::counted(u64::from(days), "day")),
-                        None => "as long as the house does",
+                        Some(days) => (counted!(u64::from(days), "day", "days")),
+                        None => (t!("as long as the house does")),
                     } }
-                    dt { "Group" }
-                    dd { @match &self.group { Some(group) => (group), None => span.quiet { "none: seen by admins only" } } }
-                    dt { "Created" } dd { (words::time(self.now, self.endpoint.created_at)) }
+                    dt { (t!("Group")) }
+                    dd { @match &self.group { Some(group) => (group), None => span.quiet { (t!("none: seen by admins only")) } } }
+                    dt { (t!("Created")) } dd { (words::time(self.now, self.endpoint.created_at)) }
                 }
                 @if options.mqtt.is_none() { (parts::command_line(&post_line(person, &self.endpoint))) }
             }
@@ -123,7 +124,7 @@ impl Shown {
     }
 
     fn figures(&self) -> Markup {
-        html! { div.buttons { a.button href=(statistics::of_endpoint(&self.endpoint.name)) { "Statistics" } } }
+        html! { div.buttons { a.button href=(statistics::of_endpoint(&self.endpoint.name)) { (t!("Statistics")) } } }
     }
 
     fn subscribers(&self, person: &Person) -> Markup {
@@ -132,21 +133,21 @@ impl Shown {
         html! {
             section.card {
                 div.card-head {
-                    h2 { "Subscriptions" }
+                    h2 { (t!("Subscriptions")) }
                     span.actions {
-                        @if more { a href=(all_of("endpoint", name, SUBSCRIPTIONS)) { "All subscriptions" } }
+                        @if more { a href=(all_of("endpoint", name, SUBSCRIPTIONS)) { (t!("All subscriptions")) } }
                         @if person.may(Permission::Change) {
-                            a.button.small href=(all_of("endpoint", name, NEW_SUBSCRIPTION)) { "New subscription" }
+                            a.button.small href=(all_of("endpoint", name, NEW_SUBSCRIPTION)) { (t!("New subscription")) }
                         }
                     }
                 }
                 @if self.subscriptions.is_empty() {
-                    p.quiet { "Nobody has subscribed: what arrives is kept and goes nowhere." }
+                    p.quiet { (t!("Nobody has subscribed: what arrives is kept and goes nowhere.")) }
                 } @else {
                     table.rows { tbody { @for one in self.subscriptions.iter().take(LATEST) { tr {
-                        td data-label="Subscription" { (subscription_link(&one.name)) }
-                        td data-label="State" { (state_badge(one.state)) }
-                        td data-label="Target" { (one.spec.target.masked()) }
+                        td data-label=(t!("Subscription")) { (subscription_link(&one.name)) }
+                        td data-label=(t!("State")) { (state_badge(one.state)) }
+                        td data-label=(t!("Target")) { (one.spec.target.masked()) }
                     } } } }
                 }
             }
@@ -157,12 +158,12 @@ impl Shown {
         html! {
             section.card {
                 div.card-head {
-                    h2 { "Latest events" }
+                    h2 { (t!("Latest events")) }
                     @if !self.events.is_empty() {
-                        a href=(all_of("endpoint", &self.endpoint.name, EVENTS)) { "All events" }
+                        a href=(all_of("endpoint", &self.endpoint.name, EVENTS)) { (t!("All events")) }
                     }
                 }
-                @if self.events.is_empty() { p.quiet { "Nothing has come in yet." } }
+                @if self.events.is_empty() { p.quiet { (t!("Nothing has come in yet.")) } }
                 @else { (events::table(self.now, &self.events, false)) }
             }
         }
@@ -172,12 +173,12 @@ impl Shown {
         html! {
             section.card {
                 details.settings open[form.wrong.is_some()] {
-                    summary.card-head { h2 { "Options" } }
+                    summary.card-head { h2 { (t!("Options")) } }
                     (form.head())
                     form.fields method="post" action=(endpoint_path(&self.endpoint.name)) {
                         (parts::form_secret(person))
                         (options::fields(form, &self.endpoint.options))
-                        div.buttons { button.primary { "Save" } }
+                        div.buttons { button.primary { (t!("Save")) } }
                     }
                 }
             }
@@ -186,8 +187,9 @@ impl Shown {
 
     fn end(&self, person: &Person) -> Markup {
         let name = &self.endpoint.name;
-        let warning = "What is posted to it will be refused. Its events stay until they are old. \
-                       It can go when it has no subscriptions any more.";
+        let warning = t!(
+            "What is posted to it will be refused. Its events stay until they are old. It can go when it has no subscriptions any more."
+        );
         parts::delete_form(person, &format!("{}/delete", endpoint_path(name)), name, warning)
     }
 }
@@ -200,14 +202,14 @@ pub(crate) async fn change(
     let Posted { visitor, fields } = &posted;
     let shown = Shown::find(&console, visitor, &name).await?;
     if shown.endpoint.is_system() {
-        return Err(Refusal::new(StatusCode::CONFLICT, "the endpoint of Malla's own events cannot be changed"));
+        return Err(Refusal::new(StatusCode::CONFLICT, t!("the endpoint of Malla's own events cannot be changed")));
     }
     match save(&console, visitor, &shown.endpoint, fields).await {
         Ok(made) if made.is_empty() => {
-            Ok(go(&console, &endpoint_path(&name), Notice::good("The endpoint's options are saved.")))
+            Ok(go(&console, &endpoint_path(&name), Notice::good(t!("The endpoint's options are saved."))))
         }
         Ok(made) => {
-            let news = shown_once(&format!("Endpoint {name} has a new"), &made);
+            let news = shown_once(&say!("Endpoint {name} has a new", name), &made);
             Ok(page_with(&console, visitor, &name, news).await?.at_rest().into_response())
         }
         Err(trouble) => {
@@ -238,11 +240,11 @@ pub(crate) async fn delete(
 ) -> Result<Response, Refusal> {
     let principal = &posted.visitor.principal;
     if name == malla_notify::SYSTEM {
-        return Err(Refusal::new(StatusCode::CONFLICT, "the endpoint of Malla's own events stays"));
+        return Err(Refusal::new(StatusCode::CONFLICT, t!("the endpoint of Malla's own events stays")));
     }
     let act = Act::new(&principal.actor, "endpoint.delete", &name);
     match console.notify.delete_endpoint(&principal.scope(), &name, act).await {
-        Ok(()) => Ok(go(&console, ENDPOINTS, Notice::good(format!("Endpoint {name} is deleted.")))),
+        Ok(()) => Ok(go(&console, ENDPOINTS, Notice::good(say!("Endpoint {name} is deleted.", name)))),
         Err(error @ Error::NotFound(_)) => Err(error.into()),
         Err(error) => Ok(go(&console, &endpoint_path(&name), Notice::bad(mendable(error)?))),
     }

@@ -34,16 +34,16 @@ pub(crate) async fn show(
     let names = groups::names(&console, endpoints.iter().map(|endpoint| endpoint.group)).await?;
     let counts = subscriptions(&console, person).await?;
     let lonely = endpoints.iter().all(Endpoint::is_system) && params.get("cursor").is_none();
-    Ok(Page::new(ENDPOINTS, "Endpoints")
-        .lead(html! { "Where events come in: an application posts an event and forgets it." })
+    Ok(Page::new(ENDPOINTS, t!("Endpoints"))
+        .lead(html! { (t!("Where events come in: an application posts an event and forgets it.")) })
         .still(html! {
             @if person.may(Permission::Change) && !lonely {
-                div.buttons { a.button.primary href=(NEW_ENDPOINT) { "New endpoint" } }
+                div.buttons { a.button.primary href=(NEW_ENDPOINT) { (t!("New endpoint")) } }
             }
         })
         .still(html! { @if lonely { (first_steps(person)) } })
         .still(rows(&endpoints, &names, counts.as_ref()))
-        .still(parts::pager(ENDPOINTS, &params.only(&["cursor"]), next, ("First", "Further"))))
+        .still(parts::pager(ENDPOINTS, &params.only(&["cursor"]), next, (t!("First"), t!("Further")))))
 }
 
 /// How many each has, as far as this person sees them; `None` if they are too many to count for a list.
@@ -63,28 +63,28 @@ fn rows(endpoints: &[Endpoint], groups: &HashMap<GroupId, String>, counts: Optio
             section.card {
                 table.rows {
                     thead { tr {
-                        th { "Endpoint" } th { "Address" } th { "Protocol" } th { "Group" } th { "Asks for" }
-                        th.num { "Largest body" } @if counts.is_some() { th.num { "Subscriptions" } }
+                        th { (t!("Endpoint")) } th { (t!("Address")) } th { (t!("Protocol")) } th { (t!("Group")) } th { (t!("Asks for")) }
+                        th.num { (t!("Largest body")) } @if counts.is_some() { th.num { (t!("Subscriptions")) } }
                     } }
                     tbody { @for endpoint in endpoints { tr {
-                        td data-label="Endpoint" {
+                        td data-label=(t!("Endpoint")) {
                             (endpoint_link(&endpoint.name))
                             @if !endpoint.options.description.is_empty() {
                                 p.note.quiet { (endpoint.options.description) }
                             }
                         }
-                        td data-label="Address" { (address(endpoint)) }
-                        td data-label="Protocol" {
+                        td data-label=(t!("Address")) { (address(endpoint)) }
+                        td data-label=(t!("Protocol")) {
                             @if endpoint.is_system() { span.quiet { "–" } } @else { (endpoint.protocol().name()) }
                         }
-                        td data-label="Group" {
-                            @if endpoint.is_system() { "everybody" }
+                        td data-label=(t!("Group")) {
+                            @if endpoint.is_system() { (t!("everybody")) }
                             @else { (parts::group_name(endpoint.group, groups)) }
                         }
-                        td data-label="Asks for" { (asks_for(endpoint)) }
-                        td.num data-label="Largest body" { (size(endpoint)) }
+                        td data-label=(t!("Asks for")) { (asks_for(endpoint)) }
+                        td.num data-label=(t!("Largest body")) { (size(endpoint)) }
                         @if let Some(counts) = counts {
-                            td.num data-label="Subscriptions" {
+                            td.num data-label=(t!("Subscriptions")) {
                                 @let count = counts.get(&endpoint.name).copied().unwrap_or(0);
                                 (parts::tally(count, &all_of("endpoint", &endpoint.name, SUBSCRIPTIONS)))
                             }
@@ -103,14 +103,14 @@ fn size(endpoint: &Endpoint) -> String {
 /// How to get the first event in.
 fn first_steps(person: &Person) -> Markup {
     if !person.may(Permission::Change) {
-        return parts::empty("There are no endpoints yet. Those of your groups will be shown here.", None);
+        return parts::empty(t!("There are no endpoints yet. Those of your groups will be shown here."), None);
     }
     html! {
         div.empty {
-            p { "There are no endpoints yet. Make one here, or from a terminal:" }
-            p { a.button.primary href=(NEW_ENDPOINT) { "New endpoint" } }
+            p { (t!("There are no endpoints yet. Make one here, or from a terminal:")) }
+            p { a.button.primary href=(NEW_ENDPOINT) { (t!("New endpoint")) } }
             (parts::command_line(&make_line(person, "endpoints", r#"{"name":"orders"}"#)))
-            p { "Then post a first event to it:" }
+            p { (t!("Then post a first event to it:")) }
             (parts::command_line(&first_post(person)))
         }
     }

@@ -15,10 +15,10 @@ fn asks_for(endpoint: &Endpoint) -> Markup {
     let (token, signature) = (options.token_sha256.is_some(), !options.signature_secrets.is_empty());
     html! {
         @match (token, signature) {
-            (true, true) => "token and signature",
-            (true, false) => "token",
-            (false, true) => "signature",
-            (false, false) => span.quiet { "nothing" },
+            (true, true) => (t!("token and signature")),
+            (true, false) => (t!("token")),
+            (false, true) => (t!("signature")),
+            (false, false) => span.quiet { (t!("nothing")) },
         }
     }
 }
@@ -28,7 +28,7 @@ fn address(endpoint: &Endpoint) -> Markup {
     html! {
         @match &endpoint.options.mqtt {
             Some(source) => code { (source.broker) " " (source.topic) },
-            None if endpoint.is_system() => span.quiet { "from within" },
+            None if endpoint.is_system() => span.quiet { (t!("from within")) },
             None => span.copyable data-copy { code { "/in/" (endpoint.name) } },
         }
     }

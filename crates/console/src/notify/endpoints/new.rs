@@ -24,8 +24,8 @@ pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<Chan
 }
 
 async fn page(console: &Console, person: &Person, form: &Form<'_>) -> Result<Page, Refusal> {
-    let group = owner::field(console, person, form, "none: seen by admins only").await?;
-    Ok(Page::new(ENDPOINTS, "New endpoint").up(ENDPOINTS, "Endpoints").still(card(person, form, &group)))
+    let group = owner::field(console, person, form, t!("none: seen by admins only")).await?;
+    Ok(Page::new(ENDPOINTS, t!("New endpoint")).up(ENDPOINTS, t!("Endpoints")).still(card(person, form, &group)))
 }
 
 fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
@@ -37,7 +37,7 @@ fn card(person: &Person, form: &Form<'_>, group: &Markup) -> Markup {
                 (form.name("orders"))
                 (group)
                 (options::fields(form, &EndpointOptions::default()))
-                div.buttons { button.primary { "Create endpoint" } a.button.plain href=(ENDPOINTS) { "Cancel" } }
+                div.buttons { button.primary { (t!("Create endpoint")) } a.button.plain href=(ENDPOINTS) { (t!("Cancel")) } }
             }
         }
     }
@@ -47,11 +47,11 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Chan
     let Posted { visitor, fields } = &posted;
     match add(&console, visitor, fields).await {
         Ok((endpoint, made)) if made.is_empty() => {
-            let sentence = format!("Endpoint {} is created. Post a first event to it, or try it below.", endpoint.name);
+            let sentence = say!("Endpoint {} is created. Post a first event to it, or try it below.", endpoint.name);
             Ok(go(&console, &endpoint_path(&endpoint.name), Notice::good(sentence)))
         }
         Ok((endpoint, made)) => {
-            let news = shown_once(&format!("Endpoint {} is created. Its", endpoint.name), &made);
+            let news = shown_once(&say!("Endpoint {} is created. Its", endpoint.name), &made);
             Ok(detail::page_with(&console, visitor, &endpoint.name, news).await?.at_rest().into_response())
         }
         Err(trouble) => {

@@ -10,8 +10,10 @@ use super::super::secret::{self, Made, Wish};
 use crate::form::{Form, Trouble, Wrong, number};
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 
-const PROTOCOLS: [(&str, &str); 2] = [("http", "HTTP: others post to it"), ("mqtt", "MQTT: it listens to a broker")];
+const PROTOCOLS: [(&str, Text); 2] =
+    [("http", key!("HTTP: others post to it")), ("mqtt", key!("MQTT: it listens to a broker"))];
 const MQTT_FIELDS: [&str; 4] = ["mqtt_broker", "mqtt_topic", "mqtt_username", "mqtt_password"];
 const TOKEN_PREFIX: &str = "malla_in_";
 const TOKEN_BYTES_MAX: usize = 1_024;
@@ -35,26 +37,26 @@ pub(super) fn fields_of(options: &EndpointOptions) -> Params {
 
 pub(super) fn fields(form: &Form<'_>, before: &EndpointOptions) -> Markup {
     let listens = form.typed.typed("protocol") == "mqtt";
-    let token_hint = "Publishers send it as Authorization: Bearer …";
-    let signature_hint = "Standard Webhooks: whsec_… or whpk_…. The one before stays good beside a new one.";
+    let token_hint = t!("Publishers send it as Authorization: Bearer …");
+    let signature_hint = t!("Standard Webhooks: whsec_… or whpk_…. The one before stays good beside a new one.");
     let password_hint = match before.mqtt.as_ref().is_some_and(|source| source.password.is_some()) {
-        true => "Empty keeps the one that is set.",
+        true => t!("Empty keeps the one that is set."),
         false => "",
     };
     html! {
-        (form.text("Description", "description", "For the people who see it.", ""))
-        (form.choice("Protocol", "protocol", "", &PROTOCOLS))
-        (form.number("Largest body (bytes)", "max_body", "At most 16777216 (16 MiB)."))
-        (form.number("Keep for (days)", "retention_days", "Events and what became of them. Empty: as the house does."))
-        (secret::field(form, "Token", "token", token_hint, before.token_sha256.is_some()))
-        (secret::field(form, "Signature secret", "signature", signature_hint, !before.signature_secrets.is_empty()))
+        (form.text(t!("Description"), "description", t!("For the people who see it."), ""))
+        (form.choice(t!("Protocol"), "protocol", "", &PROTOCOLS))
+        (form.number(t!("Largest body (bytes)"), "max_body", t!("At most 16777216 (16 MiB).")))
+        (form.number(t!("Keep for (days)"), "retention_days", t!("Events and what became of them. Empty: as the house does.")))
+        (secret::field(form, t!("Token"), "token", token_hint, before.token_sha256.is_some()))
+        (secret::field(form, t!("Signature secret"), "signature", signature_hint, !before.signature_secrets.is_empty()))
         details.whole open[listens || form.is_wrong_in(&MQTT_FIELDS)] {
-            summary { "MQTT: where to listen" }
+            summary { (t!("MQTT: where to listen")) }
             div.fields {
-                (form.text("Broker", "mqtt_broker", "", "mqtt://broker.example.org:1883"))
-                (form.text("Topic", "mqtt_topic", "+ stands for a level, # for the rest.", "sensors/#"))
-                (form.text("User", "mqtt_username", "", ""))
-                (form.password("Password", "mqtt_password", password_hint))
+                (form.text(t!("Broker"), "mqtt_broker", "", "mqtt://broker.example.org:1883"))
+                (form.text(t!("Topic"), "mqtt_topic", t!("+ stands for a level, # for the rest."), "sensors/#"))
+                (form.text(t!("User"), "mqtt_username", "", ""))
+                (form.password(t!("Password"), "mqtt_password", password_hint))
             }
         }
     }
@@ -95,14 +97,14 @@ fn set_token(options: &mut EndpointOptions, wish: Wish, made: &mut Vec<Made>) ->
         }
         Wish::Make => {
             let token = Token::random(TOKEN_PREFIX)?;
-            made.push(Made { what: "token", secret: token.reveal().to_owned() });
+            made.push(Made { what: key!("token"), secret: token.reveal().to_owned() });
             token
         }
         Wish::Given(text) if text.len() <= TOKEN_BYTES_MAX && text.bytes().all(|b| b.is_ascii_graphic()) => {
             Token::from_text(text)
         }
         Wish::Given(_) => {
-            let rule = format!("A token has at most {TOKEN_BYTES_MAX} visible ASCII characters, without spaces.");
+            let rule = say!("A token has at most {} visible ASCII characters, without spaces.", TOKEN_BYTES_MAX);
             return Err(Wrong::at("token", rule).into());
         }
     };
@@ -119,7 +121,7 @@ fn set_signature(options: &mut EndpointOptions, wish: Wish, made: &mut Vec<Made>
         }
         Wish::Make => {
             let secret = Secret::generate()?;
-            made.push(Made { what: "signature secret", secret: secret.clone() });
+            made.push(Made { what: key!("signature secret"), secret: secret.clone() });
             secret
         }
         Wish::Given(secret) => secret,

@@ -30,16 +30,16 @@ pub(super) fn card(person: &Person, endpoint: &Endpoint, form: &Form<'_>) -> Mar
     }
     html! {
         section.card #try {
-            div.card-head { h2 { "Send a test event" } }
+            div.card-head { h2 { (t!("Send a test event")) } }
             (form.head())
             form.fields method="post" action={ (endpoint_path(&endpoint.name)) "/try" } {
                 (parts::form_secret(person))
-                (form.area("Body", "body", "It is delivered to the subscriptions like any other.", ""))
-                (form.text("Content type", "content_type", "", JSON))
+                (form.area(t!("Body"), "body", t!("It is delivered to the subscriptions like any other."), ""))
+                (form.text(t!("Content type"), "content_type", "", JSON))
                 @if endpoint.options.token_sha256.is_some() {
-                    (form.password("Token", "token", "This endpoint asks for one, and only its hash is kept."))
+                    (form.password(t!("Token"), "token", t!("This endpoint asks for one, and only its hash is kept.")))
                 }
-                div.buttons { button { "Send event" } }
+                div.buttons { button { (t!("Send event")) } }
             }
         }
     }
@@ -54,7 +54,7 @@ pub(crate) async fn send(
     let endpoint = console.notify.endpoint(&visitor.principal.scope(), &name).await?;
     match take(&console, &endpoint, fields).await {
         Ok(event) => {
-            let sentence = "The event is safe. Below is what becomes of it.";
+            let sentence = t!("The event is safe. Below is what becomes of it.");
             Ok(go(&console, &format!("{EVENTS}/{event}"), Notice::good(sentence)))
         }
         Err(trouble) => {
@@ -77,7 +77,7 @@ async fn take(console: &Console, endpoint: &Endpoint, fields: &Params) -> Result
     let now = console.now();
     let credentials = credentials(endpoint, fields, &event.body, now.0 / 1_000)?;
     console.intake.take(&endpoint.name, credentials, event, None, now).await.map_err(|error| match error {
-        IntakeError::Unknown => Wrong::at("", "This endpoint takes no events over HTTP.").into(),
+        IntakeError::Unknown => Wrong::at("", t!("This endpoint takes no events over HTTP.")).into(),
         IntakeError::TooLarge { .. } => Wrong::at("body", error).into(),
         IntakeError::Unauthorized(why) if endpoint.options.token_sha256.is_some() => Wrong::at("token", why).into(),
         IntakeError::Unavailable(why) => Trouble::from(malla_queue::Error::Unavailable(why)),
@@ -95,7 +95,7 @@ fn credentials(endpoint: &Endpoint, fields: &Params, body: &[u8], now_s: i64) ->
     let id = format!("test-{now_s}");
     let signature = options::signature(&endpoint.options, &id, now_s, body).map_err(Trouble::Refused)?;
     let only_verifies =
-        "This endpoint asks for a signature, and its key only verifies: send the event from its publisher.";
+        t!("This endpoint asks for a signature, and its key only verifies: send the event from its publisher.");
     Ok(Credentials {
         bearer,
         webhook_signature: Some(signature.ok_or_else(|| Wrong::at("", only_verifies))?),

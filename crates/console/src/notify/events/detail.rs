@@ -21,16 +21,16 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result<Page, Refusal> {
-    let id: EventId = id.parse().map_err(|_| Refusal::not_found(&format!("Event {id}")))?;
+    let id: EventId = id.parse().map_err(|_| Refusal::not_found(&say!("Event {id}", id)))?;
     let scope = person.principal.scope();
     let of_event = NotificationFilter { event: Some(id), ..NotificationFilter::all(scope.clone()) };
     let (event, found) =
         tokio::try_join!(console.notify.event(&scope, id), console.notify.notifications(&of_event, None, LATEST),)?;
     let group = groups::names(console, [event.group].into_iter()).await?.into_values().next();
     let now = console.now();
-    Ok(Page::new(EVENTS, format!("Event {id}"))
-        .up(EVENTS, "Events")
-        .lead(html! { "Received " (words::time(now, id.received_at())) " at " (endpoint_link(&event.endpoint_name)) })
+    Ok(Page::new(EVENTS, say!("Event {id}", id))
+        .up(EVENTS, t!("Events"))
+        .lead(html! { (rich!("Received {} at {}", words::time(now, id.received_at()), endpoint_link(&event.endpoint_name))) })
         .live("notifications", deliveries(person, now, id, &found))
         .still(html! {
             div.columns.side-facts {
@@ -46,11 +46,11 @@ fn deliveries(person: &Person, now: UnixMs, id: EventId, found: &NotificationPag
     html! {
         section.card {
             div.card-head {
-                h2 { "Notifications" }
-                @if found.next.is_some() { a href=(every) { "All notifications of this event" } }
+                h2 { (t!("Notifications")) }
+                @if found.next.is_some() { a href=(every) { (t!("All notifications of this event")) } }
             }
             @if found.notifications.is_empty() {
-                p.quiet { "No subscription wanted it: there was none, or their filters did not match." }
+                p.quiet { (t!("No subscription wanted it: there was none, or their filters did not match.")) }
             } @else {
                 (notifications::table(person, now, &found.notifications, notifications::Columns::OfEvent))
             }
@@ -62,19 +62,19 @@ fn facts(event: &Event, group: Option<&str>) -> Markup {
     let came = &event.content;
     html! {
         section.card.facts-card {
-            div.card-head { h2 { "Facts" } }
+            div.card-head { h2 { (t!("Facts")) } }
             dl.facts {
-                dt { "Received" } dd { (words::full(event.received_at())) }
-                dt { "Endpoint" } dd { (endpoint_link(&event.endpoint_name)) }
+                dt { (t!("Received")) } dd { (words::full(event.received_at())) }
+                dt { (t!("Endpoint")) } dd { (endpoint_link(&event.endpoint_name)) }
                 @match (&event.kind, &came.topic) {
-                    (Some(kind), _) => { dt { "Kind" } dd { code { (kind) } } },
-                    (None, Some(topic)) => { dt { "Topic" } dd { code { (topic) } } },
-                    (None, None) => { dt { "Method" } dd { (came.method) } },
+                    (Some(kind), _) => { dt { (t!("Kind")) } dd { code { (kind) } } },
+                    (None, Some(topic)) => { dt { (t!("Topic")) } dd { code { (topic) } } },
+                    (None, None) => { dt { (t!("Method")) } dd { (came.method) } },
                 }
-                dt { "Content type" } dd { (came.content_type.as_deref().unwrap_or("–")) }
-                @if let Some(query) = &came.query { dt { "Query" } dd { code { (query) } } }
-                dt { "Size" } dd { (words::bytes(came.body.len())) }
-                dt { "Group" } dd { (group.unwrap_or("–")) }
+                dt { (t!("Content type")) } dd { (came.content_type.as_deref().unwrap_or("–")) }
+                @if let Some(query) = &came.query { dt { (t!("Query")) } dd { code { (query) } } }
+                dt { (t!("Size")) } dd { (words::bytes(came.body.len())) }
+                dt { (t!("Group")) } dd { (group.unwrap_or("–")) }
             }
         }
     }
@@ -85,8 +85,8 @@ fn body(event: &Event) -> Markup {
     html! {
         section.card {
             div.card-head {
-                h2 { "Body" }
-                @if !event.content.body.is_empty() { a href=(raw) download { "Download it as it came" } }
+                h2 { (t!("Body")) }
+                @if !event.content.body.is_empty() { a href=(raw) download { (t!("Download it as it came")) } }
             }
             (content::show(&event.content.body))
         }
@@ -95,5 +95,5 @@ fn body(event: &Event) -> Markup {
 
 fn by_hand(person: &Person, id: EventId) -> Markup {
     let line = format!("curl -H \"Authorization: Bearer $MALLA_TOKEN\" {}/api/v1/events/{id}", person.server);
-    html! { section.card { div.card-head { h2 { "The same from a terminal" } } (parts::command_line(&line)) } }
+    html! { section.card { div.card-head { h2 { (t!("The same from a terminal")) } } (parts::command_line(&line)) } }
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use malla_access::Permission;
 use malla_notify::{EventFilter, EventSummary};
 use malla_queue::EventId;
@@ -13,7 +14,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts};
+use crate::{Console, export, parts};
 
 const NAMES: &[&str] = &["content", "endpoint", "from", "to"];
 const ROWS: usize = 50;
@@ -29,7 +30,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let page = Page::new(EVENTS, "Events").lead(html! { "What came in, kept byte for byte." });
+    let page = Page::new(EVENTS, t!("Events")).lead(html! { (t!("What came in, kept byte for byte.")) });
     let (filter, below) = match read(person, params) {
         Ok(read) => read,
         Err(Refusal::Sentence { status: StatusCode::BAD_REQUEST, sentence }) => {
@@ -42,10 +43,41 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let links = params.only(NAMES);
     let links = params.get("cursor").map_or(links.clone(), |cursor| links.with("cursor", cursor));
     let rows = rows(console, person, params, &events, next.is_some());
-    let pager = parts::pager(EVENTS, &links, next.map(|id| id.to_string()), ("Newest", "Older"));
-    let page = page.still(filters(params));
+    let pager = parts::pager(EVENTS, &links, next.map(|id| id.to_string()), (t!("Newest"), t!("Older")));
+    let asked = params.only(NAMES);
+    let page =
+        page.csv(asked.link("/notify/events.csv")).api(person, &asked.link("/api/v1/events")).still(filters(params));
     // Older pages stay as they are: nothing is added to them.
     Ok(if below.is_none() { page.live("events", rows).live("pager", pager) } else { page.still(rows).still(pager) })
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 8] = ["event", "endpoint", "received_at", "kind", "topic", "method", "content_type", "bytes"];
+    let (filter, _) = read(&visitor, &params)?;
+    Ok(export::csv("events", &COLUMNS, move |below, most| {
+        let (console, filter) = (console.clone(), filter.clone());
+        async move {
+            let page = console.notify.events(&filter, below, most).await?;
+            Ok((page.events.iter().map(cells).collect(), page.next))
+        }
+    }))
+}
+
+fn cells(event: &EventSummary) -> Vec<String> {
+    vec![
+        event.id.to_string(),
+        event.endpoint.clone(),
+        export::moment(Some(event.id.received_at())),
+        event.kind.clone().unwrap_or_default(),
+        event.topic.clone().unwrap_or_default(),
+        event.method.clone(),
+        event.content_type.clone().unwrap_or_default(),
+        event.bytes.to_string(),
+    ]
 }
 
 fn read(person: &Person, params: &Params) -> Result<(EventFilter, Option<EventId>), Refusal> {
@@ -79,14 +111,14 @@ async fn find(
 fn filters(params: &Params) -> Markup {
     html! {
         form.filters method="get" action=(EVENTS) role="search" {
-            label.wide { span.label { "Content" }
-                input type="search" name="content" value=(params.typed("content")) placeholder="a word or id in the body"; }
-            (parts::text_filter(params, "Endpoint", "endpoint", "orders"))
-            (parts::time_filter(params, "From (UTC)", "from"))
-            (parts::time_filter(params, "To (UTC)", "to"))
+            label.wide { span.label { (t!("Content")) }
+                input type="search" name="content" value=(params.typed("content")) placeholder=(t!("a word or id in the body")); }
+            (parts::text_filter(params, t!("Endpoint"), "endpoint", "orders"))
+            (parts::time_filter(params, t!("From (UTC)"), "from"))
+            (parts::time_filter(params, t!("To (UTC)"), "to"))
             div.buttons {
-                button { "Filter" }
-                @if !params.only(NAMES).is_empty() { a.button.plain href=(EVENTS) { "Clear" } }
+                button { (t!("Filter")) }
+                @if !params.only(NAMES).is_empty() { a.button.plain href=(EVENTS) { (t!("Clear")) } }
             }
         }
     }
@@ -97,19 +129,19 @@ fn rows(console: &Console, person: &Person, params: &Params, events: &[EventSumm
         return html! { section.card { (super::table(console.now(), events, true)) } };
     }
     if more {
-        return parts::empty("Nothing matches among the events looked at so far: go on with “Older”.", None);
+        return parts::empty(t!("Nothing matches among the events looked at so far: go on with “Older”."), None);
     }
     if !params.only(NAMES).is_empty() {
-        return parts::empty("No event matches these filters.", Some((EVENTS, "Show all events")));
+        return parts::empty(t!("No event matches these filters."), Some((EVENTS, t!("Show all events"))));
     }
     if !person.may(Permission::Change) {
-        return parts::empty("Nothing has come in yet.", None);
+        return parts::empty(t!("Nothing has come in yet."), None);
     }
     html! {
         div.empty {
-            p { "Nothing has come in yet. Make an endpoint, then post a first event to it:" }
+            p { (t!("Nothing has come in yet. Make an endpoint, then post a first event to it:")) }
             (parts::command_line(&super::super::first_post(person)))
-            p { a.button href=(ENDPOINTS) { "Go to the endpoints" } }
+            p { a.button href=(ENDPOINTS) { (t!("Go to the endpoints")) } }
         }
     }
 }

@@ -15,18 +15,18 @@ pub(super) fn table(now: UnixMs, events: &[EventSummary], endpoints: bool) -> Ma
     html! {
         table.rows {
             thead { tr {
-                th { "Event" } @if endpoints { th { "Endpoint" } } th { "Received" } th { "What" } th { "Content type" }
-                th.num { "Size" }
+                th { (t!("Event")) } @if endpoints { th { (t!("Endpoint")) } } th { (t!("Received")) } th { (t!("What")) } th { (t!("Content type")) }
+                th.num { (t!("Size")) }
             } }
             tbody { @for event in events { tr {
-                td data-label="Event" { (event_link(event.id)) }
-                @if endpoints { td data-label="Endpoint" { (endpoint_link(&event.endpoint)) } }
-                td data-label="Received" { (words::time(now, event.id.received_at())) }
-                td data-label="What" { (what(event)) }
-                td data-label="Content type" {
+                td data-label=(t!("Event")) { (event_link(event.id)) }
+                @if endpoints { td data-label=(t!("Endpoint")) { (endpoint_link(&event.endpoint)) } }
+                td data-label=(t!("Received")) { (words::time(now, event.id.received_at())) }
+                td data-label=(t!("What")) { (what(event)) }
+                td data-label=(t!("Content type")) {
                     @match &event.content_type { Some(kind) => (kind), None => span.quiet { "–" } }
                 }
-                td.num data-label="Size" { (words::bytes(usize::try_from(event.bytes).unwrap_or(usize::MAX))) }
+                td.num data-label=(t!("Size")) { (words::bytes(usize::try_from(event.bytes).unwrap_or(usize::MAX))) }
             } } }
         }
     }

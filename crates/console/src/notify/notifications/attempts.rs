@@ -17,14 +17,14 @@ pub(super) fn card(now: UnixMs, task: &Task) -> Markup {
     let trouble = task.summary.state != State::Succeeded;
     html! {
         section.card {
-            div.card-head { h2 { "Attempts" } }
+            div.card-head { h2 { (t!("Attempts")) } }
             ol.timeline {
-                li.submitted { p { strong { "made" } " " (words::time(now, task.summary.id.submitted_at())) } }
-                @if left_out > 0 { li.quiet { p { (words::count(left_out as u64)) " earlier left out" } } }
+                li.submitted { p { strong { (t!("made")) } " " (words::time(now, task.summary.id.submitted_at())) } }
+                @if left_out > 0 { li.quiet { p { (rich!("{} earlier left out", words::count(left_out as u64))) } } }
                 @for (n, entry) in shown.iter().enumerate() { (line(now, entry, trouble && newest_answer == Some(n))) }
                 @if task.summary.state == State::Running {
                     li.s-running {
-                        p { strong { "on its way" } @if let Some(holder) = &task.summary.holder { " · " (holder) } }
+                        p { strong { (t!("on its way")) } @if let Some(holder) = &task.summary.holder { " · " (holder) } }
                     }
                 }
             }
@@ -40,15 +40,15 @@ fn line(now: UnixMs, entry: &Entry, open: bool) -> Markup {
                 @if let Some(status) = status(entry) { span class={ "badge s-" (parts::tone(entry.what)) } { (status) } " " }
                 (words::time(now, entry.at))
                 @if let Some(started) = entry.started_at {
-                    span.quiet title={ "started " (words::full(started)) } {
-                        " · took " (words::lasted(started.until(entry.at)))
+                    span.quiet title=(say!("started {}", words::full(started))) {
+                        " " (rich!("· took {}", words::lasted(started.until(entry.at))))
                     }
                 }
                 @if let Some(by) = &entry.by { span.quiet { " · " (by) } }
             }
             @if let Some(note) = &entry.note { p.note { (note) } }
             @if let Some(answer) = &entry.answer {
-                details open[open] { summary { "What came back" } (came_back(answer)) }
+                details open[open] { summary { (t!("What came back")) } (came_back(answer)) }
             }
         }
     }
@@ -56,14 +56,14 @@ fn line(now: UnixMs, entry: &Entry, open: bool) -> Markup {
 
 fn words_for(what: What) -> &'static str {
     match what {
-        What::Succeeded => "delivered",
-        What::Notified => "taken, to be confirmed",
-        What::Retried => "not delivered, tried again later",
-        What::Failed => "not delivered, no attempt left",
-        What::Released => "given back undone",
-        What::Lapsed => "broken off",
-        What::Unconfirmed => "not confirmed in time",
-        other => other.name(),
+        What::Succeeded => t!("delivered"),
+        What::Notified => t!("taken, to be confirmed"),
+        What::Retried => t!("not delivered, tried again later"),
+        What::Failed => t!("not delivered, no attempt left"),
+        What::Released => t!("given back undone"),
+        What::Lapsed => t!("broken off"),
+        What::Unconfirmed => t!("not confirmed in time"),
+        other => parts::entry_name(other),
     }
 }
 
@@ -87,10 +87,10 @@ fn came_back(answer: &Value) -> Markup {
         }
         @match (text("body"), text("body_base64")) {
             (Some(body), _) => (content::show(body.as_bytes())),
-            (None, Some(bytes)) => { p.quiet.size { "bytes, in base64" } pre.content data-copy { code { (bytes) } } },
+            (None, Some(bytes)) => { p.quiet.size { (t!("bytes, in base64")) } pre.content data-copy { code { (bytes) } } },
             (None, None) => {},
         }
-        @if truncated { p.quiet.note { "There was more: only the beginning is kept." } }
+        @if truncated { p.quiet.note { (t!("There was more: only the beginning is kept.")) } }
     }
 }
 

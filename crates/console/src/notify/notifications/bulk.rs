@@ -18,8 +18,12 @@ use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, Visitor, go};
 
-const MANY: Many =
-    Many { thing: "notification", place: NOTIFICATIONS, act: "/notify/notifications/act", name_of: verb_name };
+const MANY: Many = Many {
+    thing: noun!("notification", "notifications"),
+    place: NOTIFICATIONS,
+    act: "/notify/notifications/act",
+    name_of: verb_name,
+};
 
 pub(crate) async fn confirm(
     Shared(console): Shared<Console>,
@@ -44,9 +48,9 @@ pub(crate) async fn confirm(
 
 fn consequence(verb: Move) -> &'static str {
     match verb {
-        Move::Resend => "They are delivered again with all their attempts, each subscription's in its own time.",
-        Move::Discard => "They will not be delivered any more; an attempt that is under way may still arrive.",
-        Move::Confirm => "They count as delivered.",
+        Move::Resend => t!("They are delivered again with all their attempts, each subscription's in its own time."),
+        Move::Discard => t!("They will not be delivered any more; an attempt that is under way may still arrive."),
+        Move::Confirm => t!("They count as delivered."),
         Move::Pause | Move::Resume => "",
     }
 }

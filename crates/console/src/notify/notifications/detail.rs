@@ -33,8 +33,8 @@ pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result
     };
     let group = groups::names(console, [notification.group].into_iter()).await?.into_values().next();
     let now = console.now();
-    Ok(Page::new(NOTIFICATIONS, format!("Notification {id}"))
-        .up(NOTIFICATIONS, "Notifications")
+    Ok(Page::new(NOTIFICATIONS, say!("Notification {id}", id))
+        .up(NOTIFICATIONS, t!("Notifications"))
         .live("head", head(person, now, &notification, subscription.as_ref()))
         .live(
             "body",
@@ -52,30 +52,30 @@ fn head(person: &Person, now: UnixMs, one: &Notification, subscription: Option<&
     html! {
         div.task-head {
             (parts::badge(one.state))
-            span.quiet { "event" } (event_link(one.event)) span.quiet { "to" } (subscription_link(&one.subscription))
+            span.quiet { (t!("event")) } (event_link(one.event)) span.quiet { (t!("to")) } (subscription_link(&one.subscription))
             span.push { (buttons(person, one.id, &possible(one.state))) }
         }
         @if let Some(sentence) = held_up(one, subscription) { p.notice { (sentence) } }
-        @else if !one.state.is_final() { p.quiet { (words::capital(&plain(one.state))) " – " (next(now, one)) "." } }
+        @else if !one.state.is_final() { p.quiet { (words::capital(plain(one.state))) " – " (next(now, one)) "." } }
     }
 }
 
-fn plain(state: State) -> String {
+fn plain(state: State) -> &'static str {
     match state {
-        State::Notified => "taken by the target".to_owned(),
-        other => other.name().to_owned(),
+        State::Notified => t!("taken by the target"),
+        other => parts::state_name(other),
     }
 }
 
 /// Why it goes nowhere now, if the subscription is the reason.
 fn held_up(one: &Notification, subscription: Option<&Subscription>) -> Option<&'static str> {
     match subscription.map(|subscription| subscription.state) {
-        None => Some("Its subscription was deleted: resending it leads nowhere."),
+        None => Some(t!("Its subscription was deleted: resending it leads nowhere.")),
         Some(SubscriptionState::Suspended) if one.state == State::Paused => {
-            Some("Its subscription is suspended: it goes out when the subscription is active again.")
+            Some(t!("Its subscription is suspended: it goes out when the subscription is active again."))
         }
         Some(SubscriptionState::Disabled) => {
-            Some("Its subscription is disabled: what is resent now is discarded. Activate the subscription first.")
+            Some(t!("Its subscription is disabled: what is resent now is discarded. Activate the subscription first."))
         }
         _ => None,
     }
@@ -91,28 +91,28 @@ fn facts(
     let delays = task.retry.as_millis().len() + 1;
     html! {
         section.card {
-            div.card-head { h2 { "Facts" } }
+            div.card-head { h2 { (t!("Facts")) } }
             dl.facts {
-                dt { "State" } dd { (one.state) }
-                dt { "Event" } dd { (event_link(one.event)) }
-                dt { "Endpoint" } dd { (endpoint_link(&one.endpoint)) }
-                dt { "Subscription" }
+                dt { (t!("State")) } dd { (parts::state_name(one.state)) }
+                dt { (t!("Event")) } dd { (event_link(one.event)) }
+                dt { (t!("Endpoint")) } dd { (endpoint_link(&one.endpoint)) }
+                dt { (t!("Subscription")) }
                 dd {
                     (subscription_link(&one.subscription))
                     @if let Some(subscription) = subscription { " " (state_badge(subscription.state)) }
                 }
                 @if let Some(subscription) = subscription {
-                    dt { "Target" } dd { (subscription.spec.target.masked()) }
+                    dt { (t!("Target")) } dd { (subscription.spec.target.masked()) }
                 }
-                dt { "Made" } dd { (words::time(now, one.id.submitted_at())) }
+                dt { (t!("Made")) } dd { (words::time(now, one.id.submitted_at())) }
                 @if let Some(at) = one.run_at {
-                    dt { @if one.state == State::Notified { "Confirmation due" } @else { "Next attempt" } }
+                    dt { @if one.state == State::Notified { (t!("Confirmation due")) } @else { (t!("Next attempt")) } }
                     dd { (words::time(now, at)) }
                 }
-                @if let Some(at) = one.finished_at { dt { "Ended" } dd { (words::time(now, at)) } }
-                dt { "Failures" } dd { (one.failures) " of " (words::counted(delays as u64, "attempt")) }
-                dt { "Group" } dd { (group.unwrap_or("–")) }
-                dt { "In the queue" } dd { (parts::task_link(one.id)) }
+                @if let Some(at) = one.finished_at { dt { (t!("Ended")) } dd { (words::time(now, at)) } }
+                dt { (t!("Failures")) } dd { (rich!("{} of {}", one.failures, counted!(delays as u64, "attempt", "attempts"))) }
+                dt { (t!("Group")) } dd { (group.unwrap_or("–")) }
+                dt { (t!("In the queue")) } dd { (parts::task_link(one.id)) }
             }
         }
     }
@@ -121,5 +121,5 @@ fn facts(
 fn by_hand(person: &Person, one: &Notification) -> Markup {
     let path = format!("{}/api/v1/notifications/{}", person.server, one.id);
     let line = format!("curl -H \"Authorization: Bearer $MALLA_TOKEN\" {path}");
-    html! { section.card { div.card-head { h2 { "The same from a terminal" } } (parts::command_line(&line)) } }
+    html! { section.card { div.card-head { h2 { (t!("The same from a terminal")) } } (parts::command_line(&line)) } }
 }

@@ -7,7 +7,8 @@ use crate::Console;
 use crate::caller::Person;
 use crate::params::Params;
 use crate::refusal::Refusal;
-use crate::words;
+use crate::tongue::Text;
+use crate::{parts, words};
 
 /// The filter's names in the address.
 pub(super) const NAMES: &[&str] = &["state", "content", "subscription", "endpoint", "event", "from", "to"];
@@ -65,17 +66,17 @@ impl Wanted {
     }
 
     /// The filter as a list of conditions for people.
-    pub(super) fn conditions(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn conditions(&self) -> Vec<(Text, String)> {
         let NotificationFilter { states, subscription, endpoint, event, content, from, to, .. } = &self.filter;
-        let states: Vec<&str> = states.iter().map(|state| state.name()).collect();
+        let states: Vec<&str> = states.iter().map(|state| parts::state_name(*state)).collect();
         let conditions = [
-            ("state", (!states.is_empty()).then(|| states.join(" or "))),
-            ("content", content.clone()),
-            ("subscription", subscription.clone()),
-            ("endpoint", endpoint.clone()),
-            ("event", event.map(|id| id.to_string())),
-            ("from", from.map(words::full)),
-            ("before", to.map(words::full)),
+            (key!("state"), (!states.is_empty()).then(|| states.join(t!(" or ")))),
+            (key!("content"), content.clone()),
+            (key!("subscription"), subscription.clone()),
+            (key!("endpoint"), endpoint.clone()),
+            (key!("event"), event.map(|id| id.to_string())),
+            (key!("from"), from.map(words::full)),
+            (key!("before"), to.map(words::full)),
         ];
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }

@@ -2,8 +2,9 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use malla_access::Permission;
-use malla_notify::{NotificationPage, PageMark};
+use malla_notify::{Notification, NotificationPage, PageMark};
 use malla_queue::{State, StateCounts, TaskId};
 use maud::{Markup, html};
 
@@ -15,7 +16,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 const ROWS: usize = 50;
 /// A filter that matches little is answered in steps; this many are taken for one page.
@@ -30,8 +31,8 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let page = Page::new(NOTIFICATIONS, "Notifications")
-        .lead(html! { "One event on its way to one subscription: did it arrive, and if not, why?" });
+    let page = Page::new(NOTIFICATIONS, t!("Notifications"))
+        .lead(html! { (t!("One event on its way to one subscription: did it arrive, and if not, why?")) });
     let (wanted, below) = match read(person, params) {
         Ok(read) => read,
         Err(Refusal::Sentence { status: StatusCode::BAD_REQUEST, sentence }) => {
@@ -44,8 +45,11 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let links = wanted.params.clone();
     let links = params.get("cursor").map_or(links.clone(), |cursor| links.with("cursor", cursor));
     let next = found.next.map(write_mark);
-    let pager = parts::pager(NOTIFICATIONS, &links, next, ("Newest", "Older"));
+    let pager = parts::pager(NOTIFICATIONS, &links, next, (t!("Newest"), t!("Older")));
     let rows = rows(console, person, &wanted, &found);
+    let page = page
+        .csv(wanted.params.link("/notify/notifications.csv"))
+        .api(person, &wanted.params.link("/api/v1/notifications"));
     let page =
         page.live("chips", chips(&wanted, counts.as_ref())).still(filters(params)).still(bulk_bar(person, &wanted));
     // Older pages stay as they are.
@@ -54,6 +58,37 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     } else {
         page.still(rows).still(pager).at_rest()
     })
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 9] =
+        ["notification", "state", "event", "endpoint", "subscription", "made_at", "failures", "run_at", "finished_at"];
+    let filter = Wanted::read(&visitor, &params)?.filter;
+    Ok(export::csv("notifications", &COLUMNS, move |below, most| {
+        let (console, filter) = (console.clone(), filter.clone());
+        async move {
+            let page = console.notify.notifications(&filter, below, most).await?;
+            Ok((page.notifications.iter().map(cells).collect(), page.next))
+        }
+    }))
+}
+
+fn cells(one: &Notification) -> Vec<String> {
+    vec![
+        one.id.to_string(),
+        one.state.name().to_owned(),
+        one.event.to_string(),
+        one.endpoint.clone(),
+        one.subscription.clone(),
+        export::moment(Some(one.id.submitted_at())),
+        one.failures.to_string(),
+        export::moment(one.run_at),
+        export::moment(one.finished_at),
+    ]
 }
 
 fn read(person: &Person, params: &Params) -> Result<(Wanted, Option<PageMark>), Refusal> {
@@ -88,15 +123,15 @@ fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
     let chosen = &wanted.filter.states;
     let all = wanted.params.without("state");
     html! {
-        nav.chips aria-label="States" {
+        nav.chips aria-label=(t!("States")) {
             a.chip href=(all.link(NOTIFICATIONS)) aria-current=[chosen.is_empty().then_some("true")] {
-                "all" @if let Some(counts) = counts { span.n { (words::count(counts.total())) } }
+                (t!("all")) @if let Some(counts) = counts { span.n { (words::count(counts.total())) } }
             }
             @for state in State::ALL {
                 a.chip href=(all.with("state", state.name()).link(NOTIFICATIONS))
                     aria-current=[chosen.contains(&state).then_some("true")] {
                     span class={ "dot s-" (state) } {}
-                    (state)
+                    (parts::state_name(state))
                     @if let Some(counts) = counts { span.n { (words::count(counts.of(state))) } }
                 }
             }
@@ -109,16 +144,16 @@ fn filters(params: &Params) -> Markup {
     html! {
         form.filters method="get" action=(NOTIFICATIONS) role="search" {
             @for state in params.all("state") { input type="hidden" name="state" value=(state); }
-            label.wide { span.label { "Content" }
-                input type="search" name="content" value=(params.typed("content")) placeholder="a word or id in the body"; }
-            (parts::text_filter(params, "Subscription", "subscription", ""))
-            (parts::text_filter(params, "Endpoint", "endpoint", EXAMPLE))
-            @if params.get("event").is_some() { (parts::text_filter(params, "Event", "event", "event id")) }
-            (parts::time_filter(params, "From (UTC)", "from"))
-            (parts::time_filter(params, "To (UTC)", "to"))
+            label.wide { span.label { (t!("Content")) }
+                input type="search" name="content" value=(params.typed("content")) placeholder=(t!("a word or id in the body")); }
+            (parts::text_filter(params, t!("Subscription"), "subscription", ""))
+            (parts::text_filter(params, t!("Endpoint"), "endpoint", EXAMPLE))
+            @if params.get("event").is_some() { (parts::text_filter(params, t!("Event"), "event", t!("event id"))) }
+            (parts::time_filter(params, t!("From (UTC)"), "from"))
+            (parts::time_filter(params, t!("To (UTC)"), "to"))
             div.buttons {
-                button { "Filter" }
-                @if active { a.button.plain href=(params.only(&["state"]).link(NOTIFICATIONS)) { "Clear" } }
+                button { (t!("Filter")) }
+                @if active { a.button.plain href=(params.only(&["state"]).link(NOTIFICATIONS)) { (t!("Clear")) } }
             }
         }
     }
@@ -130,7 +165,7 @@ fn bulk_bar(person: &Person, wanted: &Wanted) -> Markup {
     html! {
         @if person.may(Permission::Change) {
             div.bulk {
-                span.quiet { "All that match:" }
+                span.quiet { (t!("All that match:")) }
                 @for verb in verbs {
                     a.button.small href=(wanted.params.with("verb", verb.name()).link("/notify/notifications/act")) {
                         (verb_name(verb)) "…"
@@ -150,21 +185,22 @@ fn rows(console: &Console, person: &Person, wanted: &Wanted, found: &Notificatio
 
 fn nothing(person: &Person, wanted: &Wanted, more: bool) -> Markup {
     if more {
-        return parts::empty("Nothing matches among the notifications looked at so far: go on with “Older”.", None);
+        return parts::empty(t!("Nothing matches among the notifications looked at so far: go on with “Older”."), None);
     }
     if !wanted.params.is_empty() {
-        let next = Some((NOTIFICATIONS, "Show all notifications"));
-        return parts::empty("No notification matches these filters.", next);
+        let next = Some((NOTIFICATIONS, t!("Show all notifications")));
+        return parts::empty(t!("No notification matches these filters."), next);
     }
     if !person.may(Permission::Change) {
-        return parts::empty("There are no notifications yet.", None);
+        return parts::empty(t!("There are no notifications yet."), None);
     }
     let subscription = format!(r#"{{"name":"shop","endpoint":"{EXAMPLE}","target":"https://example.org/hook"}}"#);
     html! {
         div.empty {
             p {
-                "There are no notifications yet. Make an " a href=(NEW_ENDPOINT) { "endpoint" } " and a "
-                a href=(NEW_SUBSCRIPTION) { "subscription" } " to it here, or from a terminal, and post a first event:"
+                @let one = html! { a href=(NEW_ENDPOINT) { (t!("endpoint")) } };
+                @let other = html! { a href=(NEW_SUBSCRIPTION) { (t!("subscription")) } };
+                (rich!("There are no notifications yet. Make an {} and a {} to it here, or from a terminal, and post a first event:", one, other))
             }
             (parts::command_line(&make_line(person, "endpoints", &format!(r#"{{"name":"{EXAMPLE}"}}"#))))
             (parts::command_line(&make_line(person, "subscriptions", &subscription)))

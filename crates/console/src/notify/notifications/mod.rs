@@ -17,7 +17,7 @@ use super::{endpoint_link, event_link, notification_link, notification_path, sub
 use crate::caller::{Notice, Person};
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{Change, Posted, go};
-use crate::{Console, parts, words};
+use crate::{Console, parts, tongue, words};
 
 /// What people do to notifications. To hold them, they suspend the subscription.
 const VERBS: [Move; 3] = [Move::Resend, Move::Confirm, Move::Discard];
@@ -36,24 +36,32 @@ pub(crate) async fn act(
     console.notify.notification(&scope, id).await?;
     let act = Act::new(&principal.actor, action(verb), id.to_string());
     let notice = match console.queue.act_on(&scope, id, verb, act).await {
-        Ok(task) => Notice::good(format!("Notification {id} is {}: it is {} now.", verb.participle(), task.state)),
+        Ok(task) => Notice::good(say!(
+            "Notification {id} is {}: it is {} now.",
+            id,
+            parts::participle(verb),
+            parts::state_name(task.state)
+        )),
         Err(error @ Error::NotFound(_)) => return Err(error.into()),
-        Err(Error::WrongState { state, verb }) => {
-            Notice::bad(format!("A notification that is {state} cannot be {verb}."))
-        }
+        Err(Error::WrongState { state, verb }) => Notice::bad(say!(
+            "A notification that is {state} cannot be {verb}.",
+            parts::state_name(state),
+            tongue::told(verb.to_owned())
+        )),
         Err(error) => Notice::bad(mendable(error)?),
     };
     Ok(go(&console, &posted.back(&notification_path(id)), notice))
 }
 
 fn read_id(text: &str) -> Result<TaskId, Refusal> {
-    text.parse().map_err(|_| Refusal::not_found(&format!("Notification {text}")))
+    text.parse().map_err(|_| Refusal::not_found(&say!("Notification {text}", text)))
 }
 
 fn read_verb(text: &str) -> Result<Move, Refusal> {
     let names = || VERBS.map(Move::name).join(", ");
     let found = VERBS.into_iter().find(|verb| verb.name() == text);
-    found.ok_or_else(|| Refusal::bad(format!("\"{text}\" cannot be done to a notification: choose from {}", names())))
+    found
+        .ok_or_else(|| Refusal::bad(say!("\"{text}\" cannot be done to a notification: choose from {}", text, names())))
 }
 
 /// How the audit log calls a verb.
@@ -70,7 +78,7 @@ fn action(verb: Move) -> &'static str {
 /// What a verb is called on a button.
 fn verb_name(verb: Move) -> &'static str {
     match verb {
-        Move::Resend => "Resend",
+        Move::Resend => t!("Resend"),
         other => parts::verb_name(other),
     }
 }
@@ -113,21 +121,21 @@ pub(super) fn table(person: &Person, now: UnixMs, notifications: &[Notification]
     html! {
         table.rows {
             thead { tr {
-                th { "Notification" } th { "State" } @if subscription { th { "Subscription" } }
-                @if all { th.roomy-only { "Endpoint" } } @if event { th { "Event" } th { "Made" } }
-                th.num { "Failures" } th { "Next" } th {}
+                th { (t!("Notification")) } th { (t!("State")) } @if subscription { th { (t!("Subscription")) } }
+                @if all { th.roomy-only { (t!("Endpoint")) } } @if event { th { (t!("Event")) } th { (t!("Made")) } }
+                th.num { (t!("Failures")) } th { (t!("Next")) } th {}
             } }
             tbody { @for one in notifications { tr {
-                td data-label="Notification" { (notification_link(one.id)) }
-                td data-label="State" { (parts::badge(one.state)) }
-                @if subscription { td data-label="Subscription" { (subscription_link(&one.subscription)) } }
-                @if all { td.roomy-only data-label="Endpoint" { (endpoint_link(&one.endpoint)) } }
+                td data-label=(t!("Notification")) { (notification_link(one.id)) }
+                td data-label=(t!("State")) { (parts::badge(one.state)) }
+                @if subscription { td data-label=(t!("Subscription")) { (subscription_link(&one.subscription)) } }
+                @if all { td.roomy-only data-label=(t!("Endpoint")) { (endpoint_link(&one.endpoint)) } }
                 @if event {
-                    td data-label="Event" { (event_link(one.event)) }
-                    td data-label="Made" { (words::time(now, one.id.submitted_at())) }
+                    td data-label=(t!("Event")) { (event_link(one.event)) }
+                    td data-label=(t!("Made")) { (words::time(now, one.id.submitted_at())) }
                 }
-                td.num.quiet[one.failures == 0] data-label="Failures" { (one.failures) }
-                td data-label="Next" { (next(now, one)) }
+                td.num.quiet[one.failures == 0] data-label=(t!("Failures")) { (one.failures) }
+                td data-label=(t!("Next")) { (next(now, one)) }
                 td.end { (buttons(person, one.id, &likely(one.state))) }
             } } }
         }
@@ -138,12 +146,12 @@ pub(super) fn table(person: &Person, now: UnixMs, notifications: &[Notification]
 fn next(now: UnixMs, one: &Notification) -> Markup {
     html! {
         @match (one.state, one.run_at, one.finished_at) {
-            (State::Queued, Some(at), _) if one.failures > 0 => { "tried again " (words::time(now, at)) },
-            (State::Queued, ..) => "waits for its turn",
-            (State::Running, ..) => "on its way",
-            (State::Paused, ..) => span.quiet { "held" },
-            (State::Notified, Some(at), _) => { "confirmation due " (words::time(now, at)) },
-            (_, _, Some(at)) => span.quiet.ended { "ended " (words::time(now, at)) },
+            (State::Queued, Some(at), _) if one.failures > 0 => { (rich!("tried again {}", words::time(now, at))) },
+            (State::Queued, ..) => (t!("waits for its turn")),
+            (State::Running, ..) => (t!("on its way")),
+            (State::Paused, ..) => span.quiet { (t!("held")) },
+            (State::Notified, Some(at), _) => { (rich!("confirmation due {}", words::time(now, at))) },
+            (_, _, Some(at)) => span.quiet.ended { (rich!("ended {}", words::time(now, at))) },
             _ => span.quiet { "–" },
         }
     }

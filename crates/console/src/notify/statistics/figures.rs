@@ -5,21 +5,22 @@ use malla_queue::UnixMs;
 use maud::{Markup, html};
 
 use super::{Of, Shown, milliseconds, percent};
+use crate::tongue::Text;
 use crate::words;
 
-const SHARES: [(f64, &str); 3] = [(0.5, "Half within"), (0.9, "90 % within"), (0.99, "99 % within")];
+const SHARES: [(f64, Text); 3] = [(0.5, key!("Half within")), (0.9, key!("90 % within")), (0.99, key!("99 % within"))];
 
 impl Shown {
     pub(super) fn tiles(&self) -> Markup {
         let summary = &self.summary;
         let within = |share| share_of(&summary.total.latencies, share);
         html! {
-            ul.tiles aria-label="Summary" {
-                @if !matches!(self.of, Of::Subscription(_)) { (tile("Events a day", &average(summary.events_per_day))) }
-                (tile("Delivered a day", &average(summary.delivered_per_day)))
-                (tile("Failed for good", &summary.failure_rate().map_or("–".into(), percent)))
-                (tile("At once, at most", &words::count(summary.total.peak)))
-                @for (share, name) in SHARES { (tile(name, &within(share))) }
+            ul.tiles aria-label=(t!("Summary")) {
+                @if !matches!(self.of, Of::Subscription(_)) { (tile(t!("Events a day"), &average(summary.events_per_day))) }
+                (tile(t!("Delivered a day"), &average(summary.delivered_per_day)))
+                (tile(t!("Failed for good"), &summary.failure_rate().map_or("–".into(), percent)))
+                (tile(t!("At once, at most"), &words::count(summary.total.peak)))
+                @for (share, name) in SHARES { (tile(name.get(), &within(share))) }
             }
         }
     }
@@ -31,8 +32,8 @@ impl Shown {
         html! {
             section.card {
                 details.settings {
-                    summary.card-head { h2 { "All figures" } }
-                    @if rows.is_empty() { p.quiet { "Nothing was counted in this time." } }
+                    summary.card-head { h2 { (t!("All figures")) } }
+                    @if rows.is_empty() { p.quiet { (t!("Nothing was counted in this time.")) } }
                     @else { (table(&rows)) }
                     @if !self.summary.months.is_empty() { (self.month_table()) }
                 }
@@ -43,12 +44,12 @@ impl Shown {
     fn month_table(&self) -> Markup {
         html! {
             table.rows.dense {
-                thead { tr { th { "Month" } th.num { "Delivered" } th.num { "Failed" } th.num { "Failure rate" } } }
+                thead { tr { th { (t!("Month")) } th.num { (t!("Delivered")) } th.num { (t!("Failed")) } th.num { (t!("Failure rate")) } } }
                 tbody { @for month in &self.summary.months { tr {
-                    td data-label="Month" { (month.name()) }
-                    td.num data-label="Delivered" { (words::count(month.delivered)) }
-                    td.num data-label="Failed" { (words::count(month.failed)) }
-                    td.num data-label="Failure rate" { (month.failure_rate().map_or("–".into(), percent)) }
+                    td data-label=(t!("Month")) { (month.name()) }
+                    td.num data-label=(t!("Delivered")) { (words::count(month.delivered)) }
+                    td.num data-label=(t!("Failed")) { (words::count(month.failed)) }
+                    td.num data-label=(t!("Failure rate")) { (month.failure_rate().map_or("–".into(), percent)) }
                 } } }
             }
         }
@@ -59,17 +60,17 @@ fn table(rows: &[&(UnixMs, Figures)]) -> Markup {
     html! {
         table.rows.dense {
             thead { tr {
-                th { "From (UTC)" } th.num { "Events" } th.num { "Bytes" } th.num { "Delivered" } th.num { "Tried again" }
-                th.num { "Failed" } th.num { "At once" } @for (_, name) in SHARES { th.num { (name) } }
+                th { (t!("From (UTC)")) } th.num { (t!("Events")) } th.num { (t!("Bytes")) } th.num { (t!("Delivered")) } th.num { (t!("Tried again")) }
+                th.num { (t!("Failed")) } th.num { (t!("At once")) } @for (_, name) in SHARES { th.num { (name) } }
             } }
             tbody { @for (at, figures) in rows { tr {
-                td data-label="From (UTC)" { (words::strftime(*at, "%Y-%m-%d %H:%M")) }
-                td.num data-label="Events" { (words::count(figures.events)) }
-                td.num data-label="Bytes" { (words::bytes(usize::try_from(figures.bytes).unwrap_or(usize::MAX))) }
-                td.num data-label="Delivered" { (words::count(figures.delivered)) }
-                td.num data-label="Tried again" { (words::count(figures.retried)) }
-                td.num data-label="Failed" { (words::count(figures.failed)) }
-                td.num data-label="At once" { (words::count(figures.peak)) }
+                td data-label=(t!("From (UTC)")) { (words::minute(*at)) }
+                td.num data-label=(t!("Events")) { (words::count(figures.events)) }
+                td.num data-label=(t!("Bytes")) { (words::bytes(usize::try_from(figures.bytes).unwrap_or(usize::MAX))) }
+                td.num data-label=(t!("Delivered")) { (words::count(figures.delivered)) }
+                td.num data-label=(t!("Tried again")) { (words::count(figures.retried)) }
+                td.num data-label=(t!("Failed")) { (words::count(figures.failed)) }
+                td.num data-label=(t!("At once")) { (words::count(figures.peak)) }
                 @for (share, name) in SHARES { td.num data-label=(name) { (share_of(&figures.latencies, share)) } }
             } } }
         }
@@ -85,5 +86,5 @@ fn share_of(latencies: &Latencies, share: f64) -> String {
 }
 
 fn average(number: f64) -> String {
-    if number > 0.0 && number < 100.0 { format!("{number:.1}") } else { words::count(number.round() as u64) }
+    if number > 0.0 && number < 100.0 { words::decimal(number, 1) } else { words::count(number.round() as u64) }
 }

@@ -11,18 +11,19 @@ use malla_queue::UnixMs;
 use maud::{Markup, html};
 
 use super::{ENDPOINTS, STATISTICS, SUBSCRIPTIONS, endpoint_path, subscription_path};
-use crate::Console;
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::visitor::{See, Visitor};
+use crate::{Console, words};
 
 /// The ranges that can be chosen: a step, its name in the address, and what it is called.
-const RANGES: [(Step, &str, &str); 3] = [
-    (Step::Minute, "minute", "Last hour"),
-    (Step::Hour, "hour", "Last two days"),
-    (Step::Day, "day", "Last ninety days"),
+const RANGES: [(Step, &str, Text); 3] = [
+    (Step::Minute, "minute", key!("Last hour")),
+    (Step::Hour, "hour", key!("Last two days")),
+    (Step::Day, "day", key!("Last ninety days")),
 ];
 
 /// What is shown: figures of steps without gaps.
@@ -90,12 +91,11 @@ pub(crate) async fn show(
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let shown = Shown::find(console, person, params).await?;
     let page = match &shown.of {
-        Of::All => Page::new(STATISTICS, "Statistics"),
-        Of::Endpoint(name) => {
-            Page::new(STATISTICS, format!("Statistics of {name}")).up(endpoint_path(name), format!("Endpoint {name}"))
-        }
-        Of::Subscription(name) => Page::new(STATISTICS, format!("Statistics of {name}"))
-            .up(subscription_path(name), format!("Subscription {name}")),
+        Of::All => Page::new(STATISTICS, t!("Statistics")),
+        Of::Endpoint(name) => Page::new(STATISTICS, say!("Statistics of {name}", name))
+            .up(endpoint_path(name), say!("Endpoint {name}", name)),
+        Of::Subscription(name) => Page::new(STATISTICS, say!("Statistics of {name}", name))
+            .up(subscription_path(name), say!("Subscription {name}", name)),
     };
     let page = page.lead(shown.lead()).still(shown.chips());
     // Longer ranges change little in a minute, and cost more to add up.
@@ -109,7 +109,7 @@ impl Shown {
     async fn find(console: &Console, person: &Person, params: &Params) -> Result<Self, Refusal> {
         let asked = params.get("step").unwrap_or("minute");
         let Some((step, ..)) = RANGES.into_iter().find(|(_, name, _)| *name == asked) else {
-            return Err(Refusal::bad(format!("\"{asked}\" is not a step: minute, hour or day")));
+            return Err(Refusal::bad(say!("\"{asked}\" is not a step: minute, hour or day", asked)));
         };
         let of = Of::read(params);
         let subject = of.find(console, person).await?;
@@ -125,19 +125,21 @@ impl Shown {
         html! {
             @match &self.of {
                 Of::All => {
-                    "Of all endpoints and subscriptions that you see. Those of one are on the pages of "
-                    a href=(ENDPOINTS) { "endpoints" } " and " a href=(SUBSCRIPTIONS) { "subscriptions" } ". "
+                    @let endpoints = html! { a href=(ENDPOINTS) { (t!("endpoints")) } };
+                    @let subscriptions = html! { a href=(SUBSCRIPTIONS) { (t!("subscriptions")) } };
+                    (rich!("Of all endpoints and subscriptions that you see. Those of one are on the pages of {} and {}.", endpoints, subscriptions))
+                    " "
                 },
-                Of::Endpoint(_) => "Its events, and the deliveries of the subscriptions to it. ",
-                Of::Subscription(_) => "Its deliveries. ",
+                Of::Endpoint(_) => { (t!("Its events, and the deliveries of the subscriptions to it.")) " " },
+                Of::Subscription(_) => { (t!("Its deliveries.")) " " },
             }
-            "Times are in UTC."
+            (t!("Times are in UTC."))
         }
     }
 
     fn chips(&self) -> Markup {
         html! {
-            nav.chips aria-label="Range" {
+            nav.chips aria-label=(t!("Range")) {
                 @for (step, name, words) in RANGES {
                     a.chip href=(self.of.fields().with("step", name).link(STATISTICS))
                         aria-current=[(step == self.step).then_some("true")] { (words) }
@@ -167,15 +169,15 @@ fn without_gaps(step: Step, from: UnixMs, found: Vec<(UnixMs, Figures)>) -> Vec<
 /// `340 ms`, `1.2 s`
 fn milliseconds(ms: f64) -> String {
     if ms < 1_000.0 {
-        return format!("{ms:.0} ms");
+        return format!("{} ms", words::decimal(ms, 0));
     }
-    crate::words::lasted(Duration::from_secs_f64((ms / 1_000.0).min(1e9)))
+    words::lasted(Duration::from_secs_f64((ms / 1_000.0).min(1e9)))
 }
 
 /// `0.25 %`
 fn percent(rate: f64) -> String {
     let percent = rate * 100.0;
-    if percent == 0.0 || percent >= 10.0 { format!("{percent:.0} %") } else { format!("{percent:.2} %") }
+    format!("{} %", words::decimal(percent, if percent == 0.0 || percent >= 10.0 { 0 } else { 2 }))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::{Shown, milliseconds, percent};
 use crate::plot::{Plot, Series, Shape};
+use crate::tongue::Noun;
 use crate::words;
 
 impl Shown {
@@ -18,15 +19,6 @@ impl Shown {
                 (self.peaks().card())
                 @if self.step == Step::Day && !self.summary.months.is_empty() { (self.months().card()) }
             }
-        }
-    }
-
-    /// `minute`, `hour` or `day`
-    fn each(&self) -> &'static str {
-        match self.step {
-            Step::Minute => "minute",
-            Step::Hour => "hour",
-            Step::Day => "day",
         }
     }
 
@@ -49,14 +41,14 @@ impl Shown {
     }
 
     /// A sentence on the whole and its highest step.
-    fn told(&self, what: &str, total: u64, highest: Option<(UnixMs, u64)>) -> String {
-        let total = words::count(total);
-        match highest {
-            Some((at, most)) => {
-                let each = self.each();
-                format!("{total} {what} in all; most in one {each}: {}, at {}.", words::count(most), words::full(at))
-            }
-            None => format!("No {what} in this time."),
+    fn told(&self, what: Noun, total: u64, highest: Option<(UnixMs, u64)>) -> String {
+        let total = words::counted(total, what);
+        let Some((at, most)) = highest else { return t!("Nothing in this time.").to_owned() };
+        let (most, at) = (words::count(most), words::full(at));
+        match self.step {
+            Step::Minute => say!("{} in all; most in one minute: {}, at {}.", total, most, at),
+            Step::Hour => say!("{} in all; most in one hour: {}, at {}.", total, most, at),
+            Step::Day => say!("{} in all; most in one day: {}, at {}.", total, most, at),
         }
     }
 
@@ -65,13 +57,13 @@ impl Shown {
         Plot {
             id: "events",
             title: match self.step {
-                Step::Minute => "Events a minute",
-                Step::Hour => "Events an hour",
-                Step::Day => "Events a day",
+                Step::Minute => t!("Events a minute"),
+                Step::Hour => t!("Events an hour"),
+                Step::Day => t!("Events a day"),
             },
-            description: self.told("events", self.summary.total.events, self.highest(of)),
+            description: self.told(noun!("event", "events"), self.summary.total.events, self.highest(of)),
             shape: Shape::Bars,
-            series: vec![series("events", "running", self.values(|figures| Some(of(figures) as f64)))],
+            series: vec![series(t!("events"), "running", self.values(|figures| Some(of(figures) as f64)))],
             places: self.places(),
             number: whole,
         }
@@ -79,8 +71,8 @@ impl Shown {
 
     fn attempts(&self) -> Plot<'_> {
         let total = &self.summary.total;
-        let ended = format!(
-            " Of these, {} delivered, {} to be tried again, {} failed for good.",
+        let ended = say!(
+            "Of these, {} delivered, {} to be tried again, {} failed for good.",
             words::count(total.delivered),
             words::count(total.retried),
             words::count(total.failed)
@@ -88,16 +80,18 @@ impl Shown {
         Plot {
             id: "attempts",
             title: match self.step {
-                Step::Minute => "Attempts a minute",
-                Step::Hour => "Attempts an hour",
-                Step::Day => "Attempts a day",
+                Step::Minute => t!("Attempts a minute"),
+                Step::Hour => t!("Attempts an hour"),
+                Step::Day => t!("Attempts a day"),
             },
-            description: self.told("attempts", total.attempts(), self.highest(Figures::attempts)) + &ended,
+            description: self.told(noun!("attempt", "attempts"), total.attempts(), self.highest(Figures::attempts))
+                + " "
+                + &ended,
             shape: Shape::Bars,
             series: vec![
-                series("delivered", "succeeded", self.values(|figures| Some(figures.delivered as f64))),
-                series("tried again", "paused", self.values(|figures| Some(figures.retried as f64))),
-                series("failed", "failed", self.values(|figures| Some(figures.failed as f64))),
+                series(t!("delivered", "several"), "succeeded", self.values(|figures| Some(figures.delivered as f64))),
+                series(t!("tried again"), "paused", self.values(|figures| Some(figures.retried as f64))),
+                series(t!("failed", "several"), "failed", self.values(|figures| Some(figures.failed as f64))),
             ],
             places: self.places(),
             number: whole,
@@ -106,18 +100,18 @@ impl Shown {
 
     fn latencies(&self) -> Plot<'_> {
         let share = |share: f64| self.values(move |figures| figures.latencies.percentile_ms(share));
-        let all = [(0.5, "half"), (0.9, "nine of ten"), (0.99, "99 of 100")];
+        let all = [(0.5, t!("half")), (0.9, t!("nine of ten")), (0.99, t!("99 of 100"))];
         let told = all.map(|(share, words)| {
             let within = self.summary.total.latencies.percentile_ms(share);
-            within.map_or(format!("{words}: none"), |ms| format!("{words} within {}", milliseconds(ms)))
+            within.map_or(say!("{words}: none", words), |ms| say!("{words} within {}", words, milliseconds(ms)))
         });
         Plot {
             id: "latencies",
-            title: "From the event to its delivery",
-            description: format!("Delivered in this time: {}.", told.join(", ")),
+            title: t!("From the event to its delivery"),
+            description: say!("Delivered in this time: {}.", told.join(", ")),
             shape: Shape::Lines,
             series: vec![
-                series("half within", "succeeded", share(0.5)),
+                series(t!("half within"), "succeeded", share(0.5)),
                 series("90 %", "paused", share(0.9)),
                 series("99 %", "failed", share(0.99)),
             ],
@@ -131,10 +125,10 @@ impl Shown {
         let most = self.summary.total.peak;
         Plot {
             id: "peaks",
-            title: "Deliveries at the same time, at most",
-            description: format!("At most {} deliveries of one subscription at the same time.", words::count(most)),
+            title: t!("Deliveries at the same time, at most"),
+            description: say!("At most {} deliveries of one subscription at the same time.", words::count(most)),
             shape: Shape::Bars,
-            series: vec![series("at the same time", "notified", self.values(|figures| Some(of(figures) as f64)))],
+            series: vec![series(t!("at the same time"), "notified", self.values(|figures| Some(of(figures) as f64)))],
             places: self.places(),
             number: whole,
         }
@@ -146,10 +140,14 @@ impl Shown {
             months.iter().filter_map(|month| Some(format!("{} {}", month.name(), percent(month.failure_rate()?))));
         Plot {
             id: "months",
-            title: "Failure rate a month",
-            description: format!("Of what ended in each month: {}.", told.collect::<Vec<_>>().join(", ")),
+            title: t!("Failure rate a month"),
+            description: say!("Of what ended in each month: {}.", told.collect::<Vec<_>>().join(", ")),
             shape: Shape::Bars,
-            series: vec![series("failed", "failed", months.iter().map(|month| month.failure_rate()).collect())],
+            series: vec![series(
+                t!("failed", "several"),
+                "failed",
+                months.iter().map(|month| month.failure_rate()).collect(),
+            )],
             places: months.iter().map(|month| month.name()).collect(),
             number: percent,
         }
@@ -162,10 +160,5 @@ fn series<'a>(name: &'a str, tone: &'a str, values: Vec<Option<f64>>) -> Series<
 
 /// A count on an axis: in full while it is short.
 fn whole(value: f64) -> String {
-    match value {
-        _ if value >= 1e6 => format!("{:.1} M", value / 1e6),
-        _ if value >= 1e4 => format!("{:.0} k", value / 1e3),
-        _ if value.fract() == 0.0 => format!("{value:.0}"),
-        _ => format!("{value:.1}"),
-    }
+    words::on_axis(value)
 }

@@ -63,13 +63,13 @@ impl Shown {
 
     fn page(&self, person: &Person, news: Markup, form: &Form<'_>) -> Page {
         let page = Page::new(SUBSCRIPTIONS, self.subscription.name.clone())
-            .up(SUBSCRIPTIONS, "Subscriptions")
+            .up(SUBSCRIPTIONS, t!("Subscriptions"))
             .still(news)
             .live("state", self.head())
             .still(html! {
                 div.bulk {
                     (state::buttons(person, &self.subscription, &self.counts))
-                    a.button href=(statistics::of_subscription(&self.subscription.name)) { "Statistics" }
+                    a.button href=(statistics::of_subscription(&self.subscription.name)) { (t!("Statistics")) }
                 }
             })
             .live("tiles", self.tiles())
@@ -86,8 +86,8 @@ impl Shown {
         html! {
             div.task-head {
                 (state_badge(one.state))
-                span.quiet { "events of" } (endpoint_link(&one.endpoint_name))
-                span.quiet { "to" } code { (one.spec.target.masked()) }
+                span.quiet { (t!("events of")) } (endpoint_link(&one.endpoint_name))
+                span.quiet { (t!("to")) } code { (one.spec.target.masked()) }
             }
         }
     }
@@ -95,10 +95,10 @@ impl Shown {
     fn tiles(&self) -> Markup {
         let own = Params::from([("subscription", self.subscription.name.as_str())]);
         html! {
-            ul.tiles.small-tiles aria-label="Notifications by state" {
+            ul.tiles.small-tiles aria-label=(t!("Notifications by state")) {
                 @for state in State::ALL {
                     li { a.tile href=(own.with("state", state.name()).link(NOTIFICATIONS)) {
-                        span.tile-name { span class={ "dot s-" (state) } {} (state) }
+                        span.tile-name { span class={ "dot s-" (state) } {} (parts::state_name(state)) }
                         strong.zero[self.counts.of(state) == 0] { (words::count(self.counts.of(state))) }
                     } }
                 }
@@ -110,12 +110,12 @@ impl Shown {
         html! {
             section.card {
                 div.card-head {
-                    h2 { "Latest notifications" }
+                    h2 { (t!("Latest notifications")) }
                     @if !self.latest.is_empty() {
-                        a href=(all_of("subscription", &self.subscription.name, NOTIFICATIONS)) { "All notifications" }
+                        a href=(all_of("subscription", &self.subscription.name, NOTIFICATIONS)) { (t!("All notifications")) }
                     }
                 }
-                @if self.latest.is_empty() { p.quiet { "None yet: nothing that it wants has come in." } }
+                @if self.latest.is_empty() { p.quiet { (t!("None yet: nothing that it wants has come in.")) } }
                 @else { (notifications::table(person, self.now, &self.latest, Columns::OfSubscription)) }
             }
         }
@@ -126,32 +126,32 @@ impl Shown {
         let delays = written::delays(&spec.retry_delays_s);
         html! {
             section.card {
-                div.card-head { h2 { "Facts" } }
+                div.card-head { h2 { (t!("Facts")) } }
                 dl.facts {
-                    dt { "Target" } dd { code { (spec.target.masked()) } }
-                    dt { "Retry delays" } dd { @if delays.is_empty() { "none: one attempt" } @else { (delays) } }
-                    dt { "Timeout" } dd { (words::lasted(spec.timeout())) }
-                    dt { "At once" } dd { (spec.parallel) }
-                    dt { "Filter" }
+                    dt { (t!("Target")) } dd { code { (spec.target.masked()) } }
+                    dt { (t!("Retry delays")) } dd { @if delays.is_empty() { (t!("none: one attempt")) } @else { (delays) } }
+                    dt { (t!("Timeout")) } dd { (words::lasted(spec.timeout())) }
+                    dt { (t!("At once")) } dd { (spec.parallel) }
+                    dt { (t!("Filter", "noun")) }
                     dd { @match &spec.filter {
                         Some(filter) => code { (serde_json::to_string(filter).unwrap_or_default()) },
-                        None => span.quiet { "every event" },
+                        None => span.quiet { (t!("every event")) },
                     } }
-                    dt { "Signed" } dd { (signed(&self.subscription, self.now)) }
-                    dt { "Sign-in" }
+                    dt { (t!("Signed")) } dd { (signed(&self.subscription, self.now)) }
+                    dt { (t!("Sign-in")) }
                     dd { @match &spec.auth {
-                        Some(Auth::Basic { username, .. }) => { "as " (username) ", with a password" },
-                        Some(Auth::Bearer(_)) => "with a bearer token",
-                        None => span.quiet { "none" },
+                        Some(Auth::Basic { username, .. }) => { (rich!("as {}, with a password", username)) },
+                        Some(Auth::Bearer(_)) => (t!("with a bearer token")),
+                        None => span.quiet { (t!("none")) },
                     } }
                     dt { "CloudEvents" } dd { (spec::cloudevents_name(spec.cloudevents)) }
                     @if !spec.headers.is_empty() {
-                        dt { "Headers" } dd { (spec.headers.keys().map(String::as_str).collect::<Vec<_>>().join(", ")) }
+                        dt { (t!("Headers")) } dd { (spec.headers.keys().map(String::as_str).collect::<Vec<_>>().join(", ")) }
                     }
-                    dt { "Group" }
-                    dd { @match &self.group { Some(group) => (group), None => span.quiet { "none: seen by admins only" } } }
-                    dt { "Created" } dd { (words::time(self.now, self.subscription.created_at)) }
-                    dt { "Lane" } dd { (parts::lane_link(&self.subscription.lane())) }
+                    dt { (t!("Group")) }
+                    dd { @match &self.group { Some(group) => (group), None => span.quiet { (t!("none: seen by admins only")) } } }
+                    dt { (t!("Created")) } dd { (words::time(self.now, self.subscription.created_at)) }
+                    dt { (t!("Lane")) } dd { (parts::lane_link(&self.subscription.lane())) }
                 }
             }
         }
@@ -161,13 +161,13 @@ impl Shown {
         html! {
             section.card {
                 details.settings open[form.wrong.is_some()] {
-                    summary.card-head { h2 { "Settings" } }
+                    summary.card-head { h2 { (t!("Settings")) } }
                     (form.head())
                     form.fields method="post" action=(subscription_path(&self.subscription.name)) {
                         (parts::form_secret(person))
                         (fields::target(form))
                         (fields::rest(form, &self.subscription.spec))
-                        div.buttons { button.primary { "Save" } }
+                        div.buttons { button.primary { (t!("Save")) } }
                     }
                 }
             }
@@ -177,9 +177,9 @@ impl Shown {
     fn end(&self, person: &Person) -> Markup {
         let name = &self.subscription.name;
         if self.subscription.state != SubscriptionState::Disabled {
-            return html! { p.quiet { "To delete it, disable it first." } };
+            return html! { p.quiet { (t!("To delete it, disable it first.")) } };
         }
-        let warning = "Its finished notifications stay until they are old.";
+        let warning = t!("Its finished notifications stay until they are old.");
         parts::delete_form(person, &format!("{}/delete", subscription_path(name)), name, warning)
     }
 }
@@ -188,8 +188,8 @@ impl Shown {
 fn signed(one: &Subscription, now: UnixMs) -> Markup {
     let previous = one.spec.previous_secret.as_ref().filter(|(_, until)| *until > now);
     html! {
-        @if one.spec.secret.is_some() { "yes" } @else { span.quiet { "no" } }
-        @if let Some((_, until)) = previous { ", and with the secret before until " (words::full(*until)) }
+        @if one.spec.secret.is_some() { (t!("yes")) } @else { span.quiet { (t!("no")) } }
+        @if let Some((_, until)) = previous { (rich!(", and with the secret before until {}", words::full(*until))) }
     }
 }
 
@@ -202,10 +202,10 @@ pub(crate) async fn change(
     let shown = Shown::find(&console, visitor, &name).await?;
     match save(&console, visitor, &shown.subscription, fields).await {
         Ok(made) if made.is_empty() => {
-            Ok(go(&console, &subscription_path(&name), Notice::good("The subscription's settings are saved.")))
+            Ok(go(&console, &subscription_path(&name), Notice::good(t!("The subscription's settings are saved."))))
         }
         Ok(made) => {
-            let news = shown_once(&format!("Subscription {name} has a new"), &made);
+            let news = shown_once(&say!("Subscription {name} has a new", name), &made);
             Ok(page_with(&console, visitor, &name, news).await?.at_rest().into_response())
         }
         Err(trouble) => {
@@ -241,7 +241,7 @@ pub(crate) async fn delete(
     let principal = &posted.visitor.principal;
     let act = Act::new(&principal.actor, "subscription.delete", &name);
     match console.notify.delete_subscription(&principal.scope(), &name, act).await {
-        Ok(()) => Ok(go(&console, SUBSCRIPTIONS, Notice::good(format!("Subscription {name} is deleted.")))),
+        Ok(()) => Ok(go(&console, SUBSCRIPTIONS, Notice::good(say!("Subscription {name} is deleted.", name)))),
         Err(error @ Error::NotFound(_)) => Err(error.into()),
         Err(error) => Ok(go(&console, &subscription_path(&name), Notice::bad(mendable(error)?))),
     }

@@ -39,11 +39,11 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let counts = try_join_all(found.iter().map(|one| counts(console, &scope, one))).await?;
     let rows: Vec<(&Subscription, StateCounts)> = found.iter().zip(counts).collect();
     let links = params.only(&["endpoint", "cursor"]);
-    Ok(Page::new(SUBSCRIPTIONS, "Subscriptions")
-        .lead(html! { "Who gets the events of an endpoint, and how." })
+    Ok(Page::new(SUBSCRIPTIONS, t!("Subscriptions"))
+        .lead(html! { (t!("Who gets the events of an endpoint, and how.")) })
         .still(head(person, params))
         .live("subscriptions", table(person, params, &rows))
-        .still(parts::pager(SUBSCRIPTIONS, &links, next, ("First", "Further"))))
+        .still(parts::pager(SUBSCRIPTIONS, &links, next, (t!("First"), t!("Further")))))
 }
 
 /// How many of its notifications are in each state: its lane counts them.
@@ -59,13 +59,13 @@ fn head(person: &Person, params: &Params) -> Markup {
     let new = params.only(&["endpoint"]).link(NEW_SUBSCRIPTION);
     html! {
         form.filters method="get" action=(SUBSCRIPTIONS) role="search" {
-            (parts::text_filter(params, "Endpoint", "endpoint", EXAMPLE))
+            (parts::text_filter(params, t!("Endpoint"), "endpoint", EXAMPLE))
             div.buttons {
-                button { "Filter" }
-                @if params.get("endpoint").is_some() { a.button.plain href=(SUBSCRIPTIONS) { "Clear" } }
+                button { (t!("Filter")) }
+                @if params.get("endpoint").is_some() { a.button.plain href=(SUBSCRIPTIONS) { (t!("Clear")) } }
             }
             @if person.may(Permission::Change) {
-                div.buttons.push { a.button.primary href=(new) { "New subscription" } }
+                div.buttons.push { a.button.primary href=(new) { (t!("New subscription")) } }
             }
         }
     }
@@ -79,17 +79,17 @@ fn table(person: &Person, params: &Params, rows: &[(&Subscription, StateCounts)]
         section.card {
             table.rows {
                 thead { tr {
-                    th { "Subscription" } th { "State" } th { "Endpoint" } th { "Target" } th.num { "Waiting" }
-                    th.num { "Failed" } th.num { "Delivered" }
+                    th { (t!("Subscription")) } th { (t!("State")) } th { (t!("Endpoint")) } th { (t!("Target")) } th.num { (t!("Waiting")) }
+                    th.num { (t!("Failed")) } th.num { (t!("Delivered")) }
                 } }
                 tbody { @for (one, counts) in rows { tr {
-                    td data-label="Subscription" { (subscription_link(&one.name)) }
-                    td data-label="State" { (state_badge(one.state)) }
-                    td data-label="Endpoint" { (endpoint_link(&one.endpoint_name)) }
-                    td data-label="Target" { (one.spec.target.masked()) }
-                    td.num data-label="Waiting" { (tally(one, counts, &WAITING)) }
-                    td.num data-label="Failed" { (tally(one, counts, &[State::Failed])) }
-                    td.num data-label="Delivered" { (tally(one, counts, &[State::Succeeded])) }
+                    td data-label=(t!("Subscription")) { (subscription_link(&one.name)) }
+                    td data-label=(t!("State")) { (state_badge(one.state)) }
+                    td data-label=(t!("Endpoint")) { (endpoint_link(&one.endpoint_name)) }
+                    td data-label=(t!("Target")) { (one.spec.target.masked()) }
+                    td.num data-label=(t!("Waiting")) { (tally(one, counts, &WAITING)) }
+                    td.num data-label=(t!("Failed")) { (tally(one, counts, &[State::Failed])) }
+                    td.num data-label=(t!("Delivered")) { (tally(one, counts, &[State::Succeeded])) }
                 } } }
             }
         }
@@ -107,17 +107,17 @@ fn tally(one: &Subscription, counts: &StateCounts, states: &[State]) -> Markup {
 
 fn nothing(person: &Person, params: &Params) -> Markup {
     if params.get("endpoint").is_some() {
-        let all = Some((SUBSCRIPTIONS, "Show all subscriptions"));
-        return parts::empty("No subscription to this endpoint.", all);
+        let all = Some((SUBSCRIPTIONS, t!("Show all subscriptions")));
+        return parts::empty(t!("No subscription to this endpoint."), all);
     }
     if !person.may(Permission::Change) {
-        return parts::empty("There are no subscriptions yet. Those of your groups will be shown here.", None);
+        return parts::empty(t!("There are no subscriptions yet. Those of your groups will be shown here."), None);
     }
     let body = format!(r#"{{"name":"shop","endpoint":"{EXAMPLE}","target":"https://example.org/hook"}}"#);
     html! {
         div.empty {
-            p { "There are no subscriptions yet. Make one here, or from a terminal:" }
-            p { a.button href=(NEW_SUBSCRIPTION) { "New subscription" } }
+            p { (t!("There are no subscriptions yet. Make one here, or from a terminal:")) }
+            p { a.button href=(NEW_SUBSCRIPTION) { (t!("New subscription")) } }
             (parts::command_line(&make_line(person, "subscriptions", &body)))
         }
     }

@@ -15,11 +15,12 @@ use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
+use crate::tongue::Text;
 use crate::visitor::{Change, Posted, Visitor, go};
 use crate::{Console, owner, parts};
 
-const STATES: [(&str, &str); 2] =
-    [("active", "active: deliver at once"), ("suspended", "suspended: hold them for now")];
+const STATES: [(&str, Text); 2] =
+    [("active", key!("active: deliver at once")), ("suspended", key!("suspended: hold them for now"))];
 /// Endpoints offered for completion.
 const OFFERED: usize = 200;
 
@@ -33,12 +34,12 @@ pub(crate) async fn show(
 }
 
 async fn page(console: &Console, person: &Person, form: &Form<'_>) -> Result<Page, Refusal> {
-    let group = owner::field(console, person, form, "the endpoint's").await?;
+    let group = owner::field(console, person, form, t!("the endpoint's")).await?;
     let endpoints = console.notify.endpoints(&person.principal.scope(), None, OFFERED).await?;
     let names: Vec<&str> = endpoints.iter().map(|endpoint| endpoint.name.as_str()).collect();
-    Ok(Page::new(SUBSCRIPTIONS, "New subscription")
-        .up(SUBSCRIPTIONS, "Subscriptions")
-        .lead(html! { "From now on it gets the events of its endpoint; earlier ones are not sent." })
+    Ok(Page::new(SUBSCRIPTIONS, t!("New subscription"))
+        .up(SUBSCRIPTIONS, t!("Subscriptions"))
+        .lead(html! { (t!("From now on it gets the events of its endpoint; earlier ones are not sent.")) })
         .still(card(person, form, &names, &group)))
 }
 
@@ -54,13 +55,13 @@ fn card(person: &Person, form: &Form<'_>, endpoints: &[&str], group: &Markup) ->
             form.fields method="post" action=(NEW_SUBSCRIPTION) {
                 (parts::form_secret(person))
                 (form.name("shop"))
-                (parts::field("Endpoint", "Whose events it gets.", form.error("endpoint"), endpoint))
+                (parts::field(t!("Endpoint"), t!("Whose events it gets."), form.error("endpoint"), endpoint))
                 (fields::target(form))
-                (form.choice("State", "state", "", &STATES))
+                (form.choice(t!("State"), "state", "", &STATES))
                 (group)
                 (fields::rest(form, &spec::blank()))
                 div.buttons {
-                    button.primary { "Create subscription" } a.button.plain href=(SUBSCRIPTIONS) { "Cancel" }
+                    button.primary { (t!("Create subscription")) } a.button.plain href=(SUBSCRIPTIONS) { (t!("Cancel")) }
                 }
             }
         }
@@ -71,11 +72,11 @@ pub(crate) async fn create(Shared(console): Shared<Console>, posted: Posted<Chan
     let Posted { visitor, fields } = &posted;
     match add(&console, visitor, fields).await {
         Ok((subscription, made)) if made.is_empty() => {
-            let sentence = format!("Subscription {} is created.", subscription.name);
+            let sentence = say!("Subscription {} is created.", subscription.name);
             Ok(go(&console, &subscription_path(&subscription.name), Notice::good(sentence)))
         }
         Ok((subscription, made)) => {
-            let news = shown_once(&format!("Subscription {} is created. Its", subscription.name), &made);
+            let news = shown_once(&say!("Subscription {} is created. Its", subscription.name), &made);
             Ok(detail::page_with(&console, visitor, &subscription.name, news).await?.at_rest().into_response())
         }
         Err(trouble) => {
@@ -92,7 +93,7 @@ async fn add(console: &Console, person: &Person, fields: &Params) -> Result<(Sub
     let endpoint = match console.notify.endpoint(&scope, fields.typed("endpoint")).await {
         Ok(endpoint) => endpoint,
         Err(Error::NotFound(_)) => {
-            let sentence = format!("There is no endpoint \"{}\" for you.", fields.typed("endpoint"));
+            let sentence = say!("There is no endpoint \"{}\" for you.", fields.typed("endpoint"));
             return Err(Wrong::at("endpoint", sentence).into());
         }
         Err(error) => return Err(error.into()),

@@ -97,15 +97,15 @@ fn read_cloudevents(text: &str) -> Result<CloudEvents, Wrong> {
     let found = modes.into_iter().find(|mode| cloudevents_name(*mode) == text);
     found
         .or_else(|| text.is_empty().then_some(CloudEvents::Off))
-        .ok_or_else(|| Wrong::at("cloudevents", format!("\"{text}\" is not one of off, binary and structured")))
+        .ok_or_else(|| Wrong::at("cloudevents", say!("\"{text}\" is not one of off, binary and structured", text)))
 }
 
 fn read_filter(text: &str) -> Result<Filter, Wrong> {
     if text.len() > FILTER_BYTES_MAX {
-        return Err(Wrong::at("filter", format!("A filter has at most {FILTER_BYTES_MAX} bytes.")));
+        return Err(Wrong::at("filter", say!("A filter has at most {} bytes.", FILTER_BYTES_MAX)));
     }
     serde_json::from_str(text)
-        .map_err(|error| Wrong::at("filter", format!("This is not a list of conditions in JSON: {error}.")))
+        .map_err(|error| Wrong::at("filter", say!("This is not a list of conditions in JSON: {error}.", error)))
 }
 
 /// The secret before goes on signing for a while, so that the far side can change over.
@@ -118,7 +118,7 @@ fn set_secret(spec: &mut SubscriptionSpec, wish: Wish, now: UnixMs, made: &mut V
         }
         Wish::Make => {
             let secret = Secret::generate()?;
-            made.push(Made { what: "signing secret", secret: secret.clone() });
+            made.push(Made { what: key!("signing secret"), secret: secret.clone() });
             secret
         }
         Wish::Given(secret) => secret,
@@ -135,7 +135,7 @@ fn set_secret(spec: &mut SubscriptionSpec, wish: Wish, now: UnixMs, made: &mut V
 fn read_auth(fields: &Params, before: Option<Auth>) -> Result<Option<Auth>, Wrong> {
     let (username, typed) =
         (fields.typed("auth_username"), Some(fields.raw("auth_password")).filter(|s| !s.is_empty()));
-    let missing = |what: &str| Wrong::at("auth_password", format!("Type the {what} to be sent."));
+    let missing = |what: &'static str| Wrong::at("auth_password", what);
     match (fields.typed("auth"), before) {
         ("", _) => Ok(None),
         ("basic", before) => {
@@ -143,12 +143,15 @@ fn read_auth(fields: &Params, before: Option<Auth>) -> Result<Option<Auth>, Wron
                 Some(Auth::Basic { password, .. }) => Some(password),
                 _ => None,
             };
-            let password = typed.map(str::to_owned).or(kept).ok_or_else(|| missing("password"))?;
+            let password =
+                typed.map(str::to_owned).or(kept).ok_or_else(|| missing(t!("Type the password to be sent.")))?;
             Ok(Some(Auth::Basic { username: username.to_owned(), password }))
         }
         ("bearer", Some(Auth::Bearer(kept))) => Ok(Some(Auth::Bearer(typed.map_or(kept, str::to_owned)))),
-        ("bearer", _) => Ok(Some(Auth::Bearer(typed.ok_or_else(|| missing("token"))?.to_owned()))),
-        (other, _) => Err(Wrong::at("auth", format!("\"{other}\" is not one of basic and bearer"))),
+        ("bearer", _) => {
+            Ok(Some(Auth::Bearer(typed.ok_or_else(|| missing(t!("Type the token to be sent.")))?.to_owned())))
+        }
+        (other, _) => Err(Wrong::at("auth", say!("\"{other}\" is not one of basic and bearer", other))),
     }
 }
 

@@ -7,11 +7,11 @@ use malla_notify::{Subscription, SubscriptionChange, SubscriptionState};
 use malla_queue::{Act, Error, StateCounts};
 use maud::{Markup, html};
 
-use super::super::subscription_path;
+use super::super::{state_name, subscription_path};
 use crate::caller::{Notice, Person};
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{Change, Posted, go};
-use crate::{Console, parts, words};
+use crate::{Console, parts};
 
 /// A button for each other state; each asks once more.
 pub(super) fn buttons(person: &Person, one: &Subscription, counts: &StateCounts) -> Markup {
@@ -37,28 +37,32 @@ pub(super) fn buttons(person: &Person, one: &Subscription, counts: &StateCounts)
 
 fn verb(state: SubscriptionState) -> &'static str {
     match state {
-        SubscriptionState::Active => "Activate",
-        SubscriptionState::Suspended => "Suspend",
-        SubscriptionState::Disabled => "Disable",
+        SubscriptionState::Active => t!("Activate"),
+        SubscriptionState::Suspended => t!("Suspend"),
+        SubscriptionState::Disabled => t!("Disable"),
     }
 }
 
 /// What happens to what waits, and to what comes.
 fn consequence(from: SubscriptionState, to: SubscriptionState, counts: &StateCounts) -> String {
-    let waiting = words::counted(counts.queued + counts.running + counts.paused, "waiting notification");
+    let waiting =
+        counted!(counts.queued + counts.running + counts.paused, "waiting notification", "waiting notifications");
     match (from, to) {
         (SubscriptionState::Disabled, SubscriptionState::Active) => {
-            "It gets events from now on. Those that came while it was disabled are not sent.".to_owned()
+            t!("It gets events from now on. Those that came while it was disabled are not sent.").to_owned()
         }
-        (_, SubscriptionState::Active) => format!("What was held goes out, oldest first: {waiting}."),
+        (_, SubscriptionState::Active) => say!("What was held goes out, oldest first: {waiting}.", waiting),
         (SubscriptionState::Disabled, _) => {
-            "It gets events from now on; its notifications are held until you activate it.".to_owned()
+            t!("It gets events from now on; its notifications are held until you activate it.").to_owned()
         }
         (_, SubscriptionState::Suspended) => {
-            format!("Events go on making notifications; they are held until you activate it, with {waiting}.")
+            say!("Events go on making notifications; they are held until you activate it, with {waiting}.", waiting)
         }
         (_, SubscriptionState::Disabled) => {
-            format!("It gets no events any more, and what waits is discarded: {waiting}. To hold them, suspend it.")
+            say!(
+                "It gets no events any more, and what waits is discarded: {waiting}. To hold them, suspend it.",
+                waiting
+            )
         }
     }
 }
@@ -70,8 +74,9 @@ pub(crate) async fn change(
 ) -> Result<Response, Refusal> {
     let asked = posted.fields.typed("state");
     let Some(state) = SubscriptionState::ALL.into_iter().find(|state| state.name() == asked) else {
-        return Err(Refusal::bad(format!(
-            "\"{asked}\" is not a state of a subscription: active, suspended or disabled"
+        return Err(Refusal::bad(say!(
+            "\"{asked}\" is not a state of a subscription: active, suspended or disabled",
+            asked
         )));
     };
     let principal = &posted.visitor.principal;
@@ -79,7 +84,7 @@ pub(crate) async fn change(
     let act = Act { detail, ..Act::new(&principal.actor, "subscription.change", &name) };
     let change = SubscriptionChange { state: Some(state), spec: None };
     let notice = match console.notify.change_subscription(&principal.scope(), &name, change, act).await {
-        Ok(_) => Notice::good(format!("Subscription {name} is {} now.", state.name())),
+        Ok(_) => Notice::good(say!("Subscription {name} is {} now.", name, state_name(state))),
         Err(error @ Error::NotFound(_)) => return Err(error.into()),
         Err(error) => Notice::bad(mendable(error)?),
     };

@@ -27,7 +27,7 @@ fn read_delay(word: &str) -> Result<u64, String> {
     let (digits, each) =
         UNITS.iter().find_map(|(unit, each)| Some((word.strip_suffix(unit)?, *each))).unwrap_or((word, 1));
     let seconds = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(each));
-    seconds.ok_or_else(|| format!("\"{word}\" is not a delay: write 5s, 5m, 2h or 1d, separated by commas"))
+    seconds.ok_or_else(|| say!("\"{word}\" is not a delay: write 5s, 5m, 2h or 1d, separated by commas", word))
 }
 
 /// One a line: `Name: value`
@@ -41,7 +41,7 @@ pub(super) fn read_headers(text: &str) -> Result<BTreeMap<String, String>, Strin
         .map(|line| {
             let (name, value) = line
                 .split_once(':')
-                .ok_or_else(|| format!("\"{line}\" is not a header: write one a line, as Name: value"))?;
+                .ok_or_else(|| say!("\"{line}\" is not a header: write one a line, as Name: value", line))?;
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         })
         .collect()

@@ -17,7 +17,6 @@ const MONTHS_MAX: usize = 320;
 /// Places on the axis of sizes: as many moments, one as far from the next as any other.
 const MOMENTS: usize = 120;
 const DAY_S: i64 = 86_400;
-const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// Edits by the hour of each day of the week, Monday first.
 pub(super) type Week = [[u64; 24]; 7];
@@ -46,14 +45,14 @@ pub(in crate::wiki) fn of_wiki(wiki: WikiId, measured: &WikiMetrics) -> Markup {
         div.plots {
             (edits(&measured.months, &measured.years).card())
             section.card {
-                div.card-head { h2 { "Users with the most edits" } span.quiet.note { (words::counted(measured.editors, "editor")) " in all" } }
-                div.answer.alone { (bars("Edits of a user", ["running"], &most)) }
+                div.card-head { h2 { (t!("Users with the most edits")) } span.quiet.note { (rich!("{} in all", counted!(measured.editors, "editor", "editors"))) } }
+                div.answer.alone { (bars(t!("Edits of a user"), ["running"], &most)) }
             }
             section.card {
-                div.card-head { h2 { "Articles with the most edits" } }
+                div.card-head { h2 { (t!("Articles with the most edits")) } }
                 table.rows { tbody { @for one in &measured.top_articles { tr {
-                    td data-label="Article" { (article_link(wiki, one.pageid, &one.title)) }
-                    td.num data-label="Edits" { (words::count(one.edits)) }
+                    td data-label=(t!("Article")) { (article_link(wiki, one.pageid, &one.title)) }
+                    td.num data-label=(t!("Edits")) { (words::count(one.edits)) }
                 } } } }
             }
         }
@@ -62,11 +61,12 @@ pub(in crate::wiki) fn of_wiki(wiki: WikiId, measured: &WikiMetrics) -> Markup {
 
 /// One on top of the other: what was minor, what came from nobody in particular, and the rest.
 fn edits<'a>(months: &'a [Period], years: &'a [Period]) -> Plot<'a> {
-    let (periods, title) = if months.len() > MONTHS_MAX { (years, "Edits a year") } else { (months, "Edits a month") };
+    let (periods, title) =
+        if months.len() > MONTHS_MAX { (years, t!("Edits a year")) } else { (months, t!("Edits a month")) };
     let total: u64 = periods.iter().map(|period| period.edits).sum();
     let most = periods.iter().max_by_key(|period| period.edits);
     let description = most.map_or_else(String::new, |most| {
-        format!("{} edits in all; most in {}: {}.", words::count(total), most.period, words::count(most.edits))
+        say!("{} edits in all; most in {}: {}.", words::count(total), most.period, words::count(most.edits))
     });
     let values = |of: fn(&Period) -> u64| periods.iter().map(|period| Some(of(period) as f64)).collect();
     Plot {
@@ -75,9 +75,9 @@ fn edits<'a>(months: &'a [Period], years: &'a [Period]) -> Plot<'a> {
         description,
         shape: Shape::Bars,
         series: vec![
-            Series { name: "other", tone: "running", values: values(other) },
-            Series { name: "minor", tone: "queued", values: values(minor) },
-            Series { name: "anonymous", tone: "paused", values: values(|period| period.anonymous) },
+            Series { name: t!("other"), tone: "running", values: values(other) },
+            Series { name: t!("minor"), tone: "queued", values: values(minor) },
+            Series { name: t!("anonymous"), tone: "paused", values: values(|period| period.anonymous) },
         ],
         places: periods.iter().map(|period| period.period.clone()).collect(),
         number: whole,
@@ -103,17 +103,18 @@ fn sizes(points: &[SizeAt]) -> Plot<'static> {
         _ => "%H:%M",
     };
     let name = |second: i64| {
-        jiff::Timestamp::from_second(second).map_or_else(|_| String::new(), |at| at.strftime(format).to_string())
+        jiff::Timestamp::from_second(second)
+            .map_or_else(|_| String::new(), |at| words::strftime(malla_queue::UnixMs(at.as_millisecond()), format))
     };
     let largest = points.iter().map(|point| point.size).max().unwrap_or(0);
     let now = points.last().map_or(0, |point| point.size);
     Plot {
         id: "sizes",
-        title: "Size over time",
-        description: format!("{} now, {} at most.", size(now), size(largest)),
+        title: t!("Size over time"),
+        description: say!("{} now, {} at most.", size(now), size(largest)),
         shape: Shape::Lines,
         series: vec![Series {
-            name: "bytes",
+            name: t!("bytes"),
             tone: "running",
             values: moments.iter().map(|(_, size)| Some(*size as f64)).collect(),
         }],
@@ -144,17 +145,17 @@ fn moments(points: &[SizeAt]) -> Vec<(i64, u64)> {
 fn hours(measured: &ArticleMetrics, week: Option<&Week>) -> Markup {
     let apart = || {
         let hours = measured.hours.iter().enumerate().map(|(hour, edits)| (format!("{hour}:00"), *edits));
-        let days = measured.weekdays.iter().zip(DAYS).map(|(edits, day)| (day.to_owned(), *edits));
+        let days = measured.weekdays.iter().zip(words::DAYS).map(|(edits, day)| (day.get().to_owned(), *edits));
         html! {
-            (counted("hours", "Hours of the day (UTC)", hours.collect()).drawing())
-            (counted("days", "Days of the week (UTC)", days.collect()).drawing())
+            (counted("hours", t!("Hours of the day (UTC)"), hours.collect()).drawing())
+            (counted("days", t!("Days of the week (UTC)"), days.collect()).drawing())
         }
     };
     html! {
         section.card.plot-card {
-            div.card-head { h2 { "Hours and days" } span.quiet.note { "UTC" } }
+            div.card-head { h2 { (t!("Hours and days")) } span.quiet.note { "UTC" } }
             @match week {
-                Some(week) => (heat::week("week", "Edits by hour and day", "edit", week)),
+                Some(week) => (heat::week("week", t!("Edits by hour and day"), noun!("edit", "edits"), week)),
                 None => (apart()),
             }
         }
@@ -163,10 +164,11 @@ fn hours(measured: &ArticleMetrics, week: Option<&Week>) -> Markup {
 
 fn counted<'a>(id: &'a str, title: &'a str, counts: Vec<(String, u64)>) -> Plot<'a> {
     let most = counts.iter().max_by_key(|(_, edits)| *edits);
-    let description =
-        most.map_or_else(String::new, |(place, edits)| format!("Most: {place}, {}.", words::counted(*edits, "edit")));
+    let description = most.map_or_else(String::new, |(place, edits)| {
+        say!("Most: {place}, {}.", place, counted!(*edits, "edit", "edits"))
+    });
     let (places, values) = counts.into_iter().map(|(place, edits)| (place, Some(edits as f64))).unzip();
-    let series = vec![Series { name: "edits", tone: "running", values }];
+    let series = vec![Series { name: t!("edits"), tone: "running", values }];
     Plot { id, title, description, shape: Shape::Bars, series, places, number: whole }
 }
 
@@ -183,8 +185,8 @@ fn by_edits(measured: &ArticleMetrics) -> Markup {
     let things: Vec<Compared<'_, 1>> = things.collect();
     html! {
         section.card {
-            div.card-head { h2 { "Top ten by edits" } span.quiet.note { (words::counted(measured.editors, "editor")) " in all" } }
-            div.answer.alone { (bars("Edits of a user", ["running"], &things)) }
+            div.card-head { h2 { (t!("Top ten by edits")) } span.quiet.note { (rich!("{} in all", counted!(measured.editors, "editor", "editors"))) } }
+            div.answer.alone { (bars(t!("Edits of a user"), ["running"], &things)) }
         }
     }
 }
@@ -198,8 +200,8 @@ fn by_text(measured: &ArticleMetrics) -> Markup {
     let things: Vec<Compared<'_, 1>> = things.collect();
     html! {
         section.card {
-            div.card-head { h2 { "Top ten by text" } span.quiet.note { "added, reverts apart" } }
-            div.answer.alone { (bars("Text added by a user", ["succeeded"], &things)) }
+            div.card-head { h2 { (t!("Top ten by text")) } span.quiet.note { (t!("added, reverts apart")) } }
+            div.answer.alone { (bars(t!("Text added by a user"), ["succeeded"], &things)) }
         }
     }
 }
@@ -211,17 +213,12 @@ fn bytes(value: f64) -> String {
         _ if value >= 1e3 => (value / 1e3, "kB"),
         _ => (value, "B"),
     };
-    format!("{} {unit}", if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.1}") })
+    format!("{} {unit}", words::decimal(number, usize::from(number.fract() != 0.0)))
 }
 
 /// A count on an axis: in full while it is short.
 fn whole(value: f64) -> String {
-    match value {
-        _ if value >= 1e6 => format!("{:.1} M", value / 1e6),
-        _ if value >= 1e4 => format!("{:.0} k", value / 1e3),
-        _ if value.fract() == 0.0 => format!("{value:.0}"),
-        _ => format!("{value:.1}"),
-    }
+    words::on_axis(value)
 }
 
 #[cfg(test)]

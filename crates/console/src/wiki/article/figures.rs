@@ -14,22 +14,22 @@ use crate::words;
 
 pub(super) fn tiles(measured: Option<&ArticleMetrics>) -> Markup {
     let Some(measured) = measured else {
-        return html! { p.notice { "This history is too long to be measured while you wait: the API has its figures." } };
+        return html! { p.notice { (t!("This history is too long to be measured while you wait: the API has its figures.")) } };
     };
     let now = measured.last.as_ref().map_or("–".into(), |last| size(last.size));
     html! {
         @if !measured.whole {
-            p.notice { "This history is very long: the figures and charts are about its oldest " (words::counted(measured.revisions, "revision")) "." }
+            p.notice { (rich!("This history is very long: the figures and charts are about its oldest {}.", counted!(measured.revisions, "revision", "revisions"))) }
         }
-        ul.tiles.small-tiles.four aria-label="Figures" {
-            (tile("Edits", &words::count(measured.revisions)))
-            (tile("Editors", &words::count(measured.editors)))
-            (tile("Size", &now))
-            (tile("Edits a month", &few(measured.edits_per_month)))
-            (tile("Minor", &percent(measured.minor.share)))
-            (tile("Anonymous", &percent(measured.anonymous.share)))
-            (tile("By bots", &percent(measured.bots.share)))
-            (tile("Reverts", &percent(measured.reverts.share)))
+        ul.tiles.small-tiles.four aria-label=(t!("Figures")) {
+            (tile(t!("Edits"), &words::count(measured.revisions)))
+            (tile(t!("Editors"), &words::count(measured.editors)))
+            (tile(t!("Size"), &now))
+            (tile(t!("Edits a month"), &few(measured.edits_per_month)))
+            (tile(t!("Minor", "edits"), &percent(measured.minor.share)))
+            (tile(t!("Anonymous"), &percent(measured.anonymous.share)))
+            (tile(t!("By bots"), &percent(measured.bots.share)))
+            (tile(t!("Reverts"), &percent(measured.reverts.share)))
         }
     }
 }
@@ -38,16 +38,16 @@ pub(super) fn tiles(measured: Option<&ArticleMetrics>) -> Markup {
 pub(super) fn between(measured: &ArticleMetrics) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Between two edits" } }
+            div.card-head { h2 { (t!("Between two edits")) } }
             @match &measured.between_edits {
                 Some(between) => dl.facts {
-                    dt { "Half of the time within" } dd { (lasts(between.median_s)) }
-                    dt { "On average" } dd { (lasts(between.mean_s)) }
-                    dt { "Longest silence" } dd { (lasts(between.longest_s)) }
-                    dt { "Edits a year" } dd { (few(measured.edits_per_year)) }
-                    dt { "Edits of an editor" } dd { (few(measured.edits_per_editor)) }
+                    dt { (t!("Half of the time within")) } dd { (lasts(between.median_s)) }
+                    dt { (t!("On average")) } dd { (lasts(between.mean_s)) }
+                    dt { (t!("Longest silence")) } dd { (lasts(between.longest_s)) }
+                    dt { (t!("Edits a year")) } dd { (few(measured.edits_per_year)) }
+                    dt { (t!("Edits of an editor")) } dd { (few(measured.edits_per_editor)) }
                 },
-                None => p.quiet { "There is only one so far." },
+                None => p.quiet { (t!("There is only one so far.")) },
             }
         }
     }
@@ -57,17 +57,17 @@ pub(super) fn between(measured: &ArticleMetrics) -> Markup {
 pub(super) fn cards(now: UnixMs, wiki: WikiId, measured: Option<&ArticleMetrics>) -> Markup {
     let Some(measured) = measured.filter(|measured| measured.revisions > 0) else { return html! {} };
     let notable = [
-        ("The first", &measured.first),
-        ("The last", &measured.last),
-        ("Largest addition", &measured.largest_addition),
-        ("Largest removal", &measured.largest_removal),
+        (t!("The first"), &measured.first),
+        (t!("The last"), &measured.last),
+        (t!("Largest addition"), &measured.largest_addition),
+        (t!("Largest removal"), &measured.largest_removal),
     ];
     html! {
         div.columns {
             section.card {
-                div.card-head { h2 { "Edits that stand out" } }
+                div.card-head { h2 { (t!("Edits that stand out")) } }
                 table.rows {
-                    thead { tr { th { "Which" } th { "When" } th { "User" } th.num { "Change" } } }
+                    thead { tr { th { (t!("Which")) } th { (t!("When")) } th { (t!("User")) } th.num { (t!("Change")) } } }
                     tbody { @for (which, edit) in notable { @if let Some(edit) = edit { (line(now, wiki, which, edit)) } } }
                 }
             }
@@ -79,10 +79,10 @@ pub(super) fn cards(now: UnixMs, wiki: WikiId, measured: Option<&ArticleMetrics>
 fn line(now: UnixMs, wiki: WikiId, which: &str, edit: &Edit) -> Markup {
     html! {
         tr {
-            td data-label="Which" { a href=(revision_path(wiki, edit.revid)) { (which) } }
-            td data-label="When" { (words::time(now, UnixMs(edit.at.as_millisecond()))) }
-            td data-label="User" { (user(edit.user.as_deref(), false)) }
-            td.num data-label="Change" { (change(Some(edit.change))) }
+            td data-label=(t!("Which")) { a href=(revision_path(wiki, edit.revid)) { (which) } }
+            td data-label=(t!("When")) { (words::time(now, UnixMs(edit.at.as_millisecond()))) }
+            td data-label=(t!("User")) { (user(edit.user.as_deref(), false)) }
+            td.num data-label=(t!("Change")) { (change(Some(edit.change))) }
         }
     }
 }
@@ -90,15 +90,15 @@ fn line(now: UnixMs, wiki: WikiId, which: &str, edit: &Edit) -> Markup {
 fn years(years: &[Period]) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Years" } }
+            div.card-head { h2 { (t!("Years")) } }
             table.rows.dense {
-                thead { tr { th { "Year" } th.num { "Edits" } th.num { "Minor" } th.num { "Anonymous" } th.num { "Size at its end" } } }
+                thead { tr { th { (t!("Year")) } th.num { (t!("Edits")) } th.num { (t!("Minor", "edits")) } th.num { (t!("Anonymous")) } th.num { (t!("Size at its end")) } } }
                 tbody { @for year in years.iter().rev() { tr {
-                    td data-label="Year" { (year.period) }
-                    td.num data-label="Edits" { (words::count(year.edits)) }
-                    td.num data-label="Minor" { (words::count(year.minor)) }
-                    td.num data-label="Anonymous" { (words::count(year.anonymous)) }
-                    td.num data-label="Size at its end" { (year.size.map_or("–".into(), size)) }
+                    td data-label=(t!("Year")) { (year.period) }
+                    td.num data-label=(t!("Edits")) { (words::count(year.edits)) }
+                    td.num data-label=(t!("Minor", "edits")) { (words::count(year.minor)) }
+                    td.num data-label=(t!("Anonymous")) { (words::count(year.anonymous)) }
+                    td.num data-label=(t!("Size at its end")) { (year.size.map_or("–".into(), size)) }
                 } } }
             }
         }
@@ -109,8 +109,8 @@ fn years(years: &[Period]) -> Markup {
 pub(super) fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".into(),
-        little if little < 1.0 => format!("{little:.1} %"),
-        share => format!("{share:.0} %"),
+        little if little < 1.0 => format!("{} %", words::decimal(little, 1)),
+        share => format!("{} %", words::decimal(share, 0)),
     }
 }
 
@@ -118,8 +118,8 @@ pub(super) fn percent(share: f64) -> String {
 fn few(number: f64) -> String {
     match number {
         0.0 => "0".into(),
-        little if little < 1.0 => format!("{little:.2}"),
-        few if few < 10.0 => format!("{few:.1}"),
+        little if little < 1.0 => words::decimal(little, 2),
+        few if few < 10.0 => words::decimal(few, 1),
         many => words::count(many.round() as u64),
     }
 }

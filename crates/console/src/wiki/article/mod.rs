@@ -61,9 +61,9 @@ async fn page_of(console: &Console, person: &Person, wiki: &Wiki, article: &Arti
     let latest = seen.iter().find(of_this);
     let now = console.now();
     Ok(Page::new(ARTICLES, titled(&article.facts.title))
-        .up(ARTICLES, "Articles")
+        .up(ARTICLES, t!("Articles"))
         .lead(html! {
-            (wiki_link(wiki)) ", page " (article.pageid.0)
+            (rich!("{}, page {}", wiki_link(wiki), article.pageid.0))
             @if article.facts.deleted { " " (deleted()) }
         })
         .live("progress", under_way(now, latest))
@@ -72,15 +72,15 @@ async fn page_of(console: &Console, person: &Person, wiki: &Wiki, article: &Arti
 }
 
 pub(super) fn deleted() -> Markup {
-    html! { span.badge.s-failed title="The wiki no longer has it; what was kept stays" { "deleted" } }
+    html! { span.badge.s-failed title=(t!("The wiki no longer has it; what was kept stays")) { (t!("deleted")) } }
 }
 
 /// Whether all of the history is here.
 pub(super) fn completeness(article: &Article) -> Markup {
     html! {
         @match article.complete_at {
-            Some(_) => span.badge.s-succeeded { "complete" },
-            None => span.badge.s-paused title="The walk has not reached the end of the history yet" { "in part" },
+            Some(_) => span.badge.s-succeeded { (t!("complete")) },
+            None => span.badge.s-paused title=(t!("The walk has not reached the end of the history yet")) { (t!("in part")) },
         }
     }
 }
@@ -98,13 +98,13 @@ fn actions(console: &Console, person: &Person, wiki: &Wiki, article: &Article) -
     html! {
         div.buttons.ways {
             @if person.may(Permission::Change) && extract::may_leave(console) {
-                form method="post" action=(extract) { (parts::form_secret(person)) button.primary { "Extract again" } }
+                form method="post" action=(extract) { (parts::form_secret(person)) button.primary { (t!("Extract again")) } }
             }
             @if person.may(Permission::Change) { (articles::switch(person, article)) }
-            @if let Some(there) = there(wiki, article.pageid) { a.button.plain href=(there) rel="noreferrer" { "At the wiki" } }
-            a.button.plain href={ (api) "/revisions?format=csv" } download=(name) { "History as CSV" }
-            a.button.plain href={ (api) "/revisions" } { "as JSON" }
-            a.button.plain href={ (api) "/metrics" } { "Figures as JSON" }
+            @if let Some(there) = there(wiki, article.pageid) { a.button.plain href=(there) rel="noreferrer" { (t!("At the wiki")) } }
+            a.button.plain href={ (api) "/revisions?format=csv" } download=(name) { (t!("History as CSV")) }
+            a.button.plain href={ (api) "/revisions" } { (t!("as JSON")) }
+            a.button.plain href={ (api) "/metrics" } { (t!("Figures as JSON")) }
         }
     }
 }
@@ -112,16 +112,16 @@ fn actions(console: &Console, person: &Person, wiki: &Wiki, article: &Article) -
 fn facts(now: UnixMs, article: &Article) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "What is kept" } span { (completeness(article)) } }
+            div.card-head { h2 { (t!("What is kept")) } span { (completeness(article)) } }
             dl.facts.two {
-                dt { "Revisions" } dd { (words::count(article.revisions)) }
-                dt { "Watched" } dd { @if article.watched { "yes: it is visited again by itself" } @else { "no" } }
-                dt { "First extraction" } dd { (words::time(now, article.first_extraction)) }
-                dt { "Last extraction" } dd { (words::time(now, article.last_extraction)) }
-                dt { "Newest revision" } dd { (parts::moment(now, article.newest.map(|newest| newest.at))) }
-                dt { "Last visit" } dd { (parts::moment(now, article.visited_at)) }
-                dt { "Compared with the wiki's list" } dd { (parts::moment(now, article.reconciled_at)) }
-                dt { "Namespace" } dd { (article.facts.ns) }
+                dt { (t!("Revisions")) } dd { (words::count(article.revisions)) }
+                dt { (t!("Watched")) } dd { @if article.watched { (t!("yes: it is visited again by itself")) } @else { (t!("no")) } }
+                dt { (t!("First extraction")) } dd { (words::time(now, article.first_extraction)) }
+                dt { (t!("Last extraction")) } dd { (words::time(now, article.last_extraction)) }
+                dt { (t!("Newest revision")) } dd { (parts::moment(now, article.newest.map(|newest| newest.at))) }
+                dt { (t!("Last visit")) } dd { (parts::moment(now, article.visited_at)) }
+                dt { (t!("Compared with the wiki's list")) } dd { (parts::moment(now, article.reconciled_at)) }
+                dt { (t!("Namespace")) } dd { (article.facts.ns) }
             }
         }
     }
@@ -157,8 +157,8 @@ fn revisions(article: &Article, lines: &[Line]) -> Markup {
     let choice = |nth: usize, line: &Line| {
         html! {
             span.pick {
-                input type="radio" name="from" value=(line.revid.0) checked[nth == 1] aria-label={ "From revision " (line.revid.0) };
-                input type="radio" name="to" value=(line.revid.0) checked[nth == 0] aria-label={ "To revision " (line.revid.0) };
+                input type="radio" name="from" value=(line.revid.0) checked[nth == 1] aria-label=(say!("From revision {}", line.revid.0));
+                input type="radio" name="to" value=(line.revid.0) checked[nth == 0] aria-label=(say!("To revision {}", line.revid.0));
             }
         }
     };
@@ -166,13 +166,13 @@ fn revisions(article: &Article, lines: &[Line]) -> Markup {
         section.card {
             form method="get" action={ (wiki_path(article.wiki)) "/compare" } {
                 div.card-head {
-                    h2 { "Newest revisions" }
+                    h2 { (t!("Newest revisions")) }
                     span.links {
-                        @if shown.len() > 1 { button.small { "Compare the two chosen" } }
-                        a href=(all) { "All revisions" }
+                        @if shown.len() > 1 { button.small { (t!("Compare the two chosen")) } }
+                        a href=(all) { (t!("All revisions")) }
                     }
                 }
-                @if shown.is_empty() { p.quiet { "None is kept yet." } }
+                @if shown.is_empty() { p.quiet { (t!("None is kept yet.")) } }
                 @else { (lines::table(shown, &sizes, false, (shown.len() > 1).then_some(&choice))) }
             }
         }
@@ -209,8 +209,8 @@ pub(crate) async fn watch(
     let act = Act { group: wiki.group, detail, ..Act::new(&principal.actor, "wiki.watch", title) };
     console.wikis.watch(&principal.scope(), wiki.id, article.pageid, watched, act).await?;
     let sentence = match watched {
-        true => format!("\"{title}\" is watched: it is visited again by itself."),
-        false => format!("\"{title}\" is not watched any more: it stays as it is until somebody asks."),
+        true => say!("\"{title}\" is watched: it is visited again by itself.", title),
+        false => say!("\"{title}\" is not watched any more: it stays as it is until somebody asks.", title),
     };
     let back = posted.back(&article_path(wiki.id, article.pageid));
     Ok(go(&console, &back, Notice::good(sentence)))

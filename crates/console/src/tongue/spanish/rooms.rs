@@ -1,0 +1,255 @@
+//! Sentences of the rooms: why something was refused.
+
+use super::Pairs;
+
+pub(in crate::tongue) const PATTERNS: Pairs = &[
+    // What does not exist.
+    ("task {id} does not exist", "la tarea {id} no existe"),
+    ("lane {key} does not exist", "el carril {key} no existe"),
+    ("group {name} does not exist", "el grupo {name} no existe"),
+    ("user {name} does not exist", "el usuario {name} no existe"),
+    ("token {name} does not exist", "el token {name} no existe"),
+    ("endpoint {name} does not exist", "el punto de entrada {name} no existe"),
+    ("subscription {name} does not exist", "la suscripción {name} no existe"),
+    ("{} does not exist", "{} no existe"),
+    ("task {id}", "La tarea {id}"),
+    ("lane {key}", "El carril {key}"),
+    ("group {name}", "El grupo {name}"),
+    ("user {name}", "El usuario {name}"),
+    ("token {name}", "El token {name}"),
+    ("alert {name}", "La alerta {name}"),
+    ("analysis {id}", "El análisis {id}"),
+    ("device {name}", "El dispositivo {name}"),
+    ("endpoint {name}", "El punto de entrada {name}"),
+    ("event {id}", "El evento {id}"),
+    ("extraction {id}", "La extracción {id}"),
+    ("import {id}", "La importación {id}"),
+    ("job {id}", "El trabajo {id}"),
+    ("notification {id}", "La notificación {id}"),
+    ("page {page} of wiki {wiki}", "La página {page} del wiki {wiki}"),
+    ("subscription {name}", "La suscripción {name}"),
+    ("wiki {id}", "El wiki {id}"),
+    // States and verbs.
+    ("a task that is queued cannot be {verb}", "una tarea en cola no puede quedar {verb}"),
+    ("a task that is running cannot be {verb}", "una tarea en curso no puede quedar {verb}"),
+    ("a task that is paused cannot be {verb}", "una tarea en pausa no puede quedar {verb}"),
+    ("a task that is notified cannot be {verb}", "una tarea por confirmar no puede quedar {verb}"),
+    ("a task that is succeeded cannot be {verb}", "una tarea completada no puede quedar {verb}"),
+    ("a task that is failed cannot be {verb}", "una tarea fallida no puede quedar {verb}"),
+    ("a task that is discarded cannot be {verb}", "una tarea descartada no puede quedar {verb}"),
+    ("paused", "en pausa"),
+    ("resumed", "reanudada"),
+    ("discarded", "descartada"),
+    ("resent", "reenviada"),
+    ("confirmed", "confirmada"),
+    (
+        "{waiting} tasks are waiting, and the limit is {limit}: try again later",
+        "hay {waiting} tareas en espera y el límite es {limit}: prueba más tarde",
+    ),
+    (
+        "task {id} cannot be resent: another task does the same and is not finished",
+        "la tarea {id} no se puede reenviar: otra hace lo mismo y no ha terminado",
+    ),
+    (
+        "task {task} cannot be resent: task {holder} does the same and is not finished",
+        "la tarea {task} no se puede reenviar: la tarea {holder} hace lo mismo y no ha terminado",
+    ),
+    (
+        "\"{name}\" is not a room: rooms are short lower-case words",
+        "«{name}» no es una sala: las salas son palabras cortas en minúsculas",
+    ),
+    ("\"{text}\" is not a lane key: {why}", "«{text}» no es la clave de un carril: {why}"),
+    ("a key is room/name", "una clave es sala/nombre"),
+    (
+        "the name must not be empty or hold control characters",
+        "el nombre no puede estar vacío ni tener caracteres de control",
+    ),
+    ("a lane key has at most {} bytes", "la clave de un carril tiene como mucho {} bytes"),
+    ("\"{text}\" is not a state: states are {names}", "«{text}» no es un estado: los estados son {names}"),
+    ("\"{text}\" is not an id: ids are {n} letters and digits", "«{text}» no es un id: los id son {n} letras y cifras"),
+    (
+        "a lane's ceiling is from 1 to {max}; to stop a lane, pause it",
+        "el tope de un carril va de 1 a {max}; para parar un carril, ponlo en pausa",
+    ),
+    ("a lane's gap is at most a day (86400000 ms)", "el intervalo de un carril es como mucho de un día (86400000 ms)"),
+    ("a retry delay is at most 30 days", "una espera entre intentos es como mucho de 30 días"),
+    ("{} retry delays are too many: at most {max}", "{} esperas entre intentos son demasiadas: como mucho {max}"),
+    // Who.
+    (
+        "\"{name}\" cannot name a user: use 1 to 64 letters, digits and - _ . @",
+        "«{name}» no puede ser el nombre de un usuario: usa de 1 a 64 letras, cifras y - _ . @",
+    ),
+    (
+        "\"{name}\" cannot name a group: use 1 to 64 letters, digits and - _ . @",
+        "«{name}» no puede ser el nombre de un grupo: usa de 1 a 64 letras, cifras y - _ . @",
+    ),
+    (
+        "\"{name}\" cannot name a token: use 1 to 64 letters, digits and - _ . @",
+        "«{name}» no puede ser el nombre de un token: usa de 1 a 64 letras, cifras y - _ . @",
+    ),
+    ("\"{text}\" is not a role: admin, user or readonly", "«{text}» no es un rol: admin, user o readonly"),
+    ("a password has at least {n} characters", "una contraseña tiene al menos {n} caracteres"),
+    ("a password has at most {n} bytes", "una contraseña tiene como mucho {n} bytes"),
+    ("a group named {name} exists already", "ya existe un grupo llamado {name}"),
+    ("a user named {} exists already", "ya existe un usuario llamado {}"),
+    ("a token named {} exists already", "ya existe un token llamado {}"),
+    (
+        "group {name} still has {things}: delete these first",
+        "al grupo {name} todavía le pertenecen cosas ({things}): bórralas antes",
+    ),
+    (
+        "this is the last admin who can log in: make another one first",
+        "este es el último administrador que puede entrar: crea otro antes",
+    ),
+    // Notify.
+    (
+        "\"{name}\" cannot name an endpoint: use 1 to 128 letters, digits and - _ .",
+        "«{name}» no puede ser el nombre de un punto de entrada: usa de 1 a 128 letras, cifras y - _ .",
+    ),
+    (
+        "\"{name}\" cannot name a subscription: use 1 to 128 letters, digits and - _ .",
+        "«{name}» no puede ser el nombre de una suscripción: usa de 1 a 128 letras, cifras y - _ .",
+    ),
+    (
+        "\"{name}\" cannot name an alert: use 1 to 128 letters, digits and - _ .",
+        "«{name}» no puede ser el nombre de una alerta: usa de 1 a 128 letras, cifras y - _ .",
+    ),
+    ("an endpoint named {} exists already", "ya existe un punto de entrada llamado {}"),
+    ("a subscription named {} exists already", "ya existe una suscripción llamada {}"),
+    ("an alert named {name} exists already", "ya existe una alerta llamada {name}"),
+    (
+        "endpoint {name} still has subscriptions: delete these first",
+        "el punto de entrada {name} todavía tiene suscripciones: bórralas antes",
+    ),
+    (
+        "subscription {name} is {state}: disable it before you delete it",
+        "la suscripción {name} no está desactivada ({state}): desactívala antes de borrarla",
+    ),
+    (
+        "subscription {name} still has {waiting} notifications that are not finished: discard or confirm them first",
+        "la suscripción {name} todavía tiene {waiting} notificaciones sin terminar: descártalas o confírmalas antes",
+    ),
+    (
+        "what waited in subscription {name} is still being discarded: try again in a moment",
+        "lo que esperaba en la suscripción {name} todavía se está descartando: prueba otra vez en un momento",
+    ),
+    ("there are {max} alerts already: delete one first", "ya hay {max} alertas: borra una antes"),
+    ("\"{}\" is not a target: {why}", "«{}» no es un destino: {why}"),
+    ("give an address such as https://example.org/hook", "da una dirección como https://example.org/hook"),
+    ("it names no host", "no nombra ningún servidor"),
+    ("it names no topic: mqtt://host/topic", "no nombra ningún tema: mqtt://host/tema"),
+    ("use http, https, mqtt or mqtts", "usa http, https, mqtt o mqtts"),
+    ("a topic to publish to has no wildcards", "un tema al que publicar no tiene comodines"),
+    ("put the user and password into \"auth\"", "pon el usuario y la contraseña en «auth»"),
+    ("a target has at most {} bytes", "un destino tiene como mucho {} bytes"),
+    ("timeout_s is from 1 to {}", "el tiempo límite va de 1 a {} segundos"),
+    (
+        "parallel is from 1 to {}; to stop deliveries, suspend the subscription",
+        "las entregas a la vez van de 1 a {}; para pararlas, suspende la suscripción",
+    ),
+    ("confirm_within_s is from 1 to 2592000 (30 days)", "el plazo para confirmar va de 1 a 2592000 segundos (30 días)"),
+    ("a secret is not usable: {why}", "el secreto no sirve: {why}"),
+    (
+        "it begins with whsec_ (HMAC), whsk_ or whpk_ (ed25519), then the key in base64",
+        "empieza por whsec_ (HMAC), whsk_ o whpk_ (ed25519), y sigue la clave en base64",
+    ),
+    ("it begins with whsec_ (HMAC), whsk_ or whpk_ (ed25519)", "empieza por whsec_ (HMAC), whsk_ o whpk_ (ed25519)"),
+    (
+        "the key of a whsec_ has from 24 to 64 bytes before base64",
+        "la clave de un whsec_ tiene de 24 a 64 bytes antes de base64",
+    ),
+    ("what follows the underscore is not base64", "lo que sigue al guion bajo no es base64"),
+    (
+        "a whpk_ key only verifies: give a whsec_ secret or the whsk_ private key to sign with",
+        "una clave whpk_ solo verifica: da un secreto whsec_ o la clave privada whsk_ para firmar",
+    ),
+    ("\"{name}\" cannot be a header to add: {why}", "«{name}» no puede ser una cabecera que añadir: {why}"),
+    ("Malla sets it itself", "la pone la propia Malla"),
+    ("a name has letters, digits and -", "un nombre tiene letras, cifras y -"),
+    ("a subscription adds at most {} headers", "una suscripción añade como mucho {} cabeceras"),
+    (
+        "its value is text without line breaks, at most 4096 bytes",
+        "su valor es texto sin saltos de línea, como mucho 4096 bytes",
+    ),
+    (
+        "\"auth\" has at most 4096 bytes, no line breaks, and no colon in the username",
+        "«auth» tiene como mucho 4096 bytes, sin saltos de línea y sin dos puntos en el usuario",
+    ),
+    ("a filter has at most {} conditions", "un filtro tiene como mucho {} condiciones"),
+    (
+        "a condition of a filter is about one thing: give \"header\", \"field\" or \"topic\": true",
+        "una condición de un filtro trata de una sola cosa: da «header», «field» o «topic»: true",
+    ),
+    ("a description has at most 1000 bytes", "una descripción tiene como mucho 1000 bytes"),
+    ("max_body is from 1 to {max} bytes", "el cuerpo máximo va de 1 a {max} bytes"),
+    ("retention_days is from 1 to 3650", "se guarda de 1 a 3650 días"),
+    (
+        "\"{broker}\" is not a broker: give mqtt://host:1883 or mqtts://host:8883",
+        "«{broker}» no es un bróker: da mqtt://host:1883 o mqtts://host:8883",
+    ),
+    (
+        "\"{topic}\" is not a topic filter: + stands for a level, # for the rest at the end",
+        "«{topic}» no es un filtro de temas: + vale por un nivel, # por el resto al final",
+    ),
+    (
+        "\"{to}\" is not an e-mail address: give one such as ana@example.org",
+        "«{to}» no es una dirección de correo: da una como ana@example.org",
+    ),
+    ("\"to\" has {} twice", "la dirección {} está dos veces"),
+    (
+        "an alert goes by e-mail or to an http or https address",
+        "una alerta va por correo o a una dirección http o https",
+    ),
+    (
+        "an alert goes to from 1 to {max} addresses: say in \"to\" where",
+        "una alerta va a entre 1 y {max} direcciones: di a cuáles",
+    ),
+    ("quiet_s is from 1 to {} (30 days)", "el silencio va de 1 a {} segundos (30 días)"),
+    ("this alert's group has no subscription {name}", "el grupo de esta alerta no tiene ninguna suscripción {name}"),
+    ("{name} is from {from} to {to}", "{name} va de {from} a {to}"),
+    ("\"{name}\" is the endpoint of Malla's own events", "«{name}» es el punto de entrada de los eventos de Malla"),
+    (
+        "the body is too large: this endpoint takes at most {max} bytes",
+        "el cuerpo es demasiado grande: este punto de entrada recibe como mucho {max} bytes",
+    ),
+    ("there is no such endpoint", "ese punto de entrada no existe"),
+    ("search for a word or an id: letters and digits", "busca una palabra o un id: letras y cifras"),
+    // Fetch.
+    ("a job has at most {max} URLs: make several", "un trabajo tiene como mucho {max} URL: haz varios"),
+    ("there is nothing to fetch: give at least one URL", "no hay nada que descargar: da al menos una URL"),
+    ("this is not a URL: {why}", "esto no es una URL: {why}"),
+    ("only http and https are fetched, not {scheme}", "solo se descargan http y https, no {scheme}"),
+    ("a URL with a user name or password is not fetched", "una URL con usuario o contraseña no se descarga"),
+    ("a URL has at most {max} bytes", "una URL tiene como mucho {max} bytes"),
+    ("the host's name is too long", "el nombre del servidor es demasiado largo"),
+    // Wiki.
+    (
+        "wikis must be told who asks: set wiki.contact (MALLA_WIKI_CONTACT) to a page or an e-mail address",
+        "los wikis deben saber quién pregunta: pon en wiki.contact (MALLA_WIKI_CONTACT) una página o una dirección de correo",
+    ),
+    (
+        "title is empty: give the title of a page, or its url",
+        "el título está vacío: da el título de una página o su url",
+    ),
+    ("title has {} bytes: at most {max}", "el título tiene {} bytes: como mucho {max}"),
+    (
+        "locale \"{locale}\" is not one: write en, es, pt-br and the like",
+        "el idioma «{locale}» no existe: escribe en, es, pt-br o parecidos",
+    ),
+    ("url has {} bytes: at most {max}", "la url tiene {} bytes: como mucho {max}"),
+    (
+        "{under_way} extractions are under way, and the limit is {limit}: try again when one has ended",
+        "hay {under_way} extracciones en marcha y el límite es {limit}: prueba otra vez cuando termine una",
+    ),
+    (
+        "the answer has more than {rows} rows: end with $limit, or begin with a narrower $match",
+        "la respuesta tiene más de {rows} filas: termina con $limit, o empieza con un $match más estrecho",
+    ),
+    (
+        "the answer takes longer than {seconds} s: begin with a narrower $match",
+        "la respuesta tarda más de {seconds} s: empieza con un $match más estrecho",
+    ),
+    ("there is no field {} {place}; there is {listed}", "no hay ningún campo {} {place}; hay {listed}"),
+    // The cluster.
+    ("a rolling restart is under way: wait for its end", "hay un reinicio escalonado en marcha: espera a que termine"),
+];
