@@ -178,6 +178,16 @@ pub(crate) fn lasted(time: Duration) -> String {
     }
 }
 
+/// `5 minutes`: in the largest unit that says it exactly.
+pub(crate) fn span(seconds: u64) -> String {
+    match seconds {
+        _ if seconds > 0 && seconds.is_multiple_of(DAY) => counted!(seconds / DAY, "day", "days"),
+        _ if seconds > 0 && seconds.is_multiple_of(HOUR) => counted!(seconds / HOUR, "hour", "hours"),
+        _ if seconds > 0 && seconds.is_multiple_of(MINUTE) => counted!(seconds / MINUTE, "minute", "minutes"),
+        _ => counted!(seconds, "second", "seconds"),
+    }
+}
+
 fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
     match small {
         0 => format!("{large} {large_unit}"),

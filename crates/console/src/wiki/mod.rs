@@ -2,6 +2,7 @@
 
 mod article;
 mod articles;
+mod builder;
 mod compare;
 mod extract;
 mod extraction;
@@ -54,6 +55,8 @@ pub(crate) fn routes() -> Router<Console> {
         .route(ARTICLES, get(articles::show))
         .route(REVISIONS, get(search::show))
         .route(QUERY, get(query::show))
+        .route("/wiki/query.csv", get(query::csv))
+        .route(builder::BUILD, get(builder::build))
         .route(EXTRACTIONS, get(extractions::show))
         .route("/wiki/extractions/{id}", get(extraction::show))
         .route(IMPORTS, get(imports::show))

@@ -2,14 +2,15 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use malla_wiki::Dates;
 use malla_wiki::pipeline::{self, Collection, Plan};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::LIMITS;
 use super::lines::cut;
 use super::places::QUERY;
+use super::{LIMITS, builder};
 use crate::caller::Person;
 use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
@@ -17,7 +18,7 @@ use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::tongue::Text;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 /// Rows on the page, and characters of a value.
 const ROWS_SHOWN: usize = 200;
@@ -72,18 +73,48 @@ pub(crate) async fn show(
     });
     if params.get("pipeline").is_none() {
         let form = Form { typed: &params, wrong: None };
-        return Ok(page.still(card(&form)));
+        return Ok(page.still(builder::card(&params)).still(card(&form)));
     }
     match answer(&console, &visitor, &params).await {
         Ok((plan, rows)) => {
             let form = Form { typed: &params, wrong: None };
-            Ok(page.still(card(&form)).still(table(&plan, &rows)))
+            Ok(page
+                .still(builder::card(&params))
+                .still(card(&form))
+                .still(table(&plan, &rows))
+                .still(builder::ways(&params)))
         }
         Err(trouble) => {
             let wrong = trouble.mend()?;
             let form = Form { typed: &params, wrong: Some(&wrong) };
             Ok(page.status(StatusCode::BAD_REQUEST).still(card(&form)))
         }
+    }
+}
+
+/// The whole answer as a file.
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    let answered = answer(&console, &visitor, &params).await.map_err(Trouble::mend);
+    let (plan, rows) = match answered {
+        Ok(answered) => answered,
+        Err(wrong) => return Err(Refusal::bad(wrong?.into_sentence())),
+    };
+    let names: Vec<String> = plan.columns.iter().map(|column| column.path.join(".")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let cells = |row: &Value| plan.columns.iter().map(|column| raw(at(row, &column.path))).collect();
+    Ok(export::csv_of("answer", &names, rows.iter().map(cells).collect()))
+}
+
+/// As programs read it.
+fn raw(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
     }
 }
 

@@ -47,7 +47,7 @@ async fn somebody_readonly_sees_no_buttons_and_may_not_send_forms() {
         let page = ben.get(&path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
         page.hides("/tasks/act");
-        assert_eq!(page.body.matches("method=\"post\"").count(), 2, "only colours and log out on {path}");
+        assert_eq!(page.body.matches("method=\"post\"").count(), 3, "only colours, language and log out on {path}");
     }
     for (path, fields) in [
         (format!("/tasks/{id}/act"), vec![("verb", "discard")]),
@@ -133,7 +133,7 @@ async fn a_lane_keeps_what_was_typed_next_to_what_is_wrong() {
     let page = ana.post("/lane", &[("key", "drill/a"), ("ceiling", "0"), ("gap_ms", "2 s")]).await;
     assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY);
     page.shows("a lane's ceiling is from 1 to 10000; to stop a lane, pause it");
-    page.shows("&quot;2 s&quot; is not a number: write the gap in digits");
+    page.shows("&quot;2 s&quot; is not a number: write it in digits");
     page.shows("name=\"gap_ms\" inputmode=\"numeric\" value=\"2 s\"");
     let answer = ana.post("/lane", &[("key", "drill/a"), ("ceiling", "3"), ("gap_ms", "250")]).await;
     ana.follow(&answer).await.shows("The lane's settings are saved.");

@@ -5,8 +5,6 @@ pub(crate) mod list;
 pub(crate) mod new;
 mod spec;
 
-use std::time::Duration;
-
 use malla_notify::{Alert, Channel, Rule};
 use maud::{Markup, html};
 
@@ -35,15 +33,16 @@ fn rule(alert: &Alert) -> Markup {
 }
 
 fn in_words(rule: &Rule) -> String {
-    let span = |seconds: u64| words::lasted(Duration::from_secs(seconds));
     match rule {
         Rule::Failures { count, window_s, .. } => {
-            say!("{count} or more attempts failed in {time}", count, span(*window_s))
+            say!("{count} or more attempts failed in {time}", count, words::span(*window_s))
         }
         Rule::Backlog { older_than_s, .. } => {
-            say!("a notification has been due for more than {time}", span(*older_than_s))
+            say!("a notification has been due for more than {time}", words::span(*older_than_s))
         }
-        Rule::Stuck { for_s, .. } => say!("notifications wait and no attempt has ended for {time}", span(*for_s)),
+        Rule::Stuck { for_s, .. } => {
+            say!("notifications wait and no attempt has ended for {time}", words::span(*for_s))
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Shown {
     /// A sentence on the whole and its highest step.
     fn told(&self, what: Noun, total: u64, highest: Option<(UnixMs, u64)>) -> String {
         let total = words::counted(total, what);
-        let Some((at, most)) = highest else { return t!("Nothing in this time.").to_owned() };
+        let Some((at, most)) = highest else { return say!("No {} in this time.", what.many) };
         let (most, at) = (words::count(most), words::full(at));
         match self.step {
             Step::Minute => say!("{} in all; most in one minute: {}, at {}.", total, most, at),

@@ -370,4 +370,8 @@ pub(super) const PAIRS: Pairs = &[
     ("variable", "variable"),
     ("flag", "opción"),
     ("default", "de fábrica"),
+    ("hour", "hora"),
+    ("hours", "horas"),
+    ("minute", "minuto"),
+    ("minutes", "minutos"),
 ];

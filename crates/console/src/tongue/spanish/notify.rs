@@ -353,7 +353,7 @@ pub(super) const PAIRS: Pairs = &[
     ("Endpoint {name}", "Punto de entrada {name}"),
     ("Subscription {name}", "Suscripción {name}"),
     ("\"{asked}\" is not a step: minute, hour or day", "«{asked}» no es un paso: minute, hour o day"),
-    ("Nothing in this time.", "Nada en este tiempo."),
+    ("No {} in this time.", "Sin {} en este tiempo."),
     ("Events a minute", "Eventos por minuto"),
     ("Events an hour", "Eventos por hora"),
     ("events", "eventos"),

@@ -138,7 +138,7 @@ async fn somebody_readonly_sees_no_forms_and_may_not_send_them() {
     for path in ["/analyses".to_owned(), page_of(under_way), page_of(over)] {
         let page = ben.get(&path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        assert_eq!(page.body.matches("method=\"post\"").count(), 2, "only colours and log out on {path}");
+        assert_eq!(page.body.matches("method=\"post\"").count(), 3, "only colours, language and log out on {path}");
     }
     for path in [format!("{}/cancel", page_of(under_way)), format!("{}/forget", page_of(over))] {
         assert_eq!(ben.post(&path, &[]).await.status, StatusCode::FORBIDDEN, "{path}");

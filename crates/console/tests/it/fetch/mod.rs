@@ -176,7 +176,7 @@ async fn somebody_readonly_sees_no_forms_and_may_not_send_them() {
     for path in paths {
         let page = ben.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        assert_eq!(page.body.matches("method=\"post\"").count(), 2, "only colours and log out on {path}");
+        assert_eq!(page.body.matches("method=\"post\"").count(), 3, "only colours, language and log out on {path}");
     }
     assert_eq!(ben.get("/fetch/new-job").await.status, StatusCode::FORBIDDEN);
     for (path, fields) in [

@@ -147,7 +147,7 @@ async fn alerts_are_their_groups_and_readonly_only_looks() {
     subscribe(&cleo, "private", "theirs", &[]).await;
     ana.post("/notify/new-alert", &FIELDS).await;
     let page = ben.get("/notify/alerts/failing").await;
-    assert_eq!(page.body.matches("method=\"post\"").count(), 2, "only colours and log out");
+    assert_eq!(page.body.matches("method=\"post\"").count(), 3, "only colours, language and log out");
     assert_eq!(ben.get("/notify/new-alert").await.status, StatusCode::FORBIDDEN);
     for (verb, fields) in
         [("", FIELDS.to_vec()), ("/switch", vec![("to", "off")]), ("/test", vec![]), ("/delete", vec![])]

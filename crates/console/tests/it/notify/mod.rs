@@ -66,7 +66,7 @@ async fn an_empty_room_says_what_to_do_next() {
     for path in PAGES {
         let page = ben.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        page.hides("curl");
+        page.hides("-d '{");
         page.hides("/notify/new-");
     }
 }
@@ -120,7 +120,7 @@ async fn somebody_readonly_sees_no_forms_and_may_not_send_them() {
     for path in paths {
         let page = ben.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        assert_eq!(page.body.matches("method=\"post\"").count(), 2, "only colours and log out on {path}");
+        assert_eq!(page.body.matches("method=\"post\"").count(), 3, "only colours, language and log out on {path}");
     }
     for path in ["/notify/new-endpoint", "/notify/new-subscription", "/notify/notifications/act?verb=discard"] {
         assert_eq!(ben.get(path).await.status, StatusCode::FORBIDDEN, "{path}");

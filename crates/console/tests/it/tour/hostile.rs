@@ -21,7 +21,7 @@ async fn hostile_names_are_text_on_every_page() {
         pages.push(sent.location().to_owned());
     }
     pages.extend(["/notify/endpoints/evil".into(), "/notify/subscriptions/evil".into()]);
-    let job = fetch::start(&ana, &format!("https://example.org/{HOSTILE}\nnot a url {HOSTILE}")).await;
+    let job = fetch::start(&ana, &format!("https://example.org/evil\nnot a url {HOSTILE}")).await;
     fetch::join(&house, "ana", HOSTILE, "DE").await;
     fetch::bring(&house, 200, HOSTILE, HOSTILE.as_bytes()).await;
     pages.extend([format!("{job}/results/1"), format!("{job}/results/2"), job]);

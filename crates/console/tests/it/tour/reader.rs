@@ -54,7 +54,7 @@ async fn somebody_of_another_group_finds_nothing_of_ours() {
     for path in &pages {
         let page = cleo.get(path).await;
         for ours in
-            ["drill/a", "drill%2Fa", "House sparrow", "/notify/endpoints/orders\"", "/notify/subscriptions/shop\""]
+            ["drill/a", "drill%2Fa", ">House sparrow<", "/notify/endpoints/orders\"", "/notify/subscriptions/shop\""]
         {
             assert!(
                 page.status != StatusCode::OK || path.contains("key=") || !page.body.contains(ours),

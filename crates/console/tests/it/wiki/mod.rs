@@ -189,7 +189,7 @@ async fn somebody_readonly_sees_no_forms_and_may_not_send_them() {
     for path in paths.into_iter().chain([article.as_str(), of_wiki.as_str()]) {
         let page = ben.get(path).await;
         assert_eq!(page.status, StatusCode::OK, "{path}");
-        assert_eq!(page.body.matches("method=\"post\"").count(), 2, "only colours and log out on {path}");
+        assert_eq!(page.body.matches("method=\"post\"").count(), 3, "only colours, language and log out on {path}");
     }
     for path in ["/wiki/extract".to_owned(), format!("{article}/extract"), format!("{article}/watch")] {
         assert_eq!(ben.post(&path, &[("article", "X")]).await.status, StatusCode::FORBIDDEN, "{path}");
