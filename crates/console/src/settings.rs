@@ -33,7 +33,9 @@ pub(crate) async fn show(
         };
         search.as_ref().is_none_or(found) && params.get("from").is_none_or(|from| setting.source.starts_with(from))
     };
-    let shown: Vec<&Setting> = all.iter().filter(wanted).collect();
+    let mut shown: Vec<&Setting> = all.iter().filter(wanted).collect();
+    // What belongs to no section comes first.
+    shown.sort_by_key(|setting| section(setting));
     let page = Page::new(SETTINGS, t!("Settings"))
         .lead(html! {
             (t!("What this process runs with. A later source wins: the defaults, the file, variables, flags. Changes need a restart."))

@@ -136,7 +136,7 @@ fn failures(person: &Person, now: UnixMs, tasks: &[TaskSummary]) -> Markup {
                     } }
                     tbody { @for task in tasks { tr {
                         td data-label=(t!("Task")) { (parts::task_link(task.id)) }
-                        td data-label=(t!("Kind")) { (task.kind) }
+                        td.whole-word data-label=(t!("Kind")) { (task.kind) }
                         td data-label=(t!("Lane")) { (parts::lane_link(&task.lane)) }
                         td.num data-label=(t!("Failures")) { (task.failures) }
                         td data-label=(t!("Failed", "when")) { (parts::moment(now, task.finished_at)) }

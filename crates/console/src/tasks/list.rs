@@ -35,7 +35,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         Ok(wanted) => wanted,
         Err(Refusal::Sentence { status: StatusCode::BAD_REQUEST, sentence }) => {
             let error = parts::error_line(Some(&sentence));
-            return Ok(page.status(StatusCode::BAD_REQUEST).still(filters(person, params)).still(error));
+            return Ok(page.status(StatusCode::BAD_REQUEST).still(filters(params)).still(error));
         }
         Err(other) => return Err(other),
     };
@@ -48,7 +48,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         .csv(wanted.params.link("/tasks.csv"))
         .api(person, &wanted.params.link("/api/v1/tasks"))
         .live("chips", chips(&wanted, counts.as_ref()))
-        .still(filters(person, params))
+        .still(filters(params))
         .still(bulk_bar(person, &wanted))
         .live("tasks", rows(person, console.now(), &wanted, &found, &names))
         .live(
@@ -129,7 +129,7 @@ fn chips(wanted: &Wanted, counts: Option<&StateCounts>) -> Markup {
     }
 }
 
-fn filters(person: &Person, params: &Params) -> Markup {
+fn filters(params: &Params) -> Markup {
     let active = !params.only(super::filter::NAMES).without("state").is_empty();
     html! {
         form.filters method="get" action="/tasks" role="search" {
@@ -145,7 +145,6 @@ fn filters(person: &Person, params: &Params) -> Markup {
                 button { (t!("Filter")) }
                 @if active { a.button.plain href=(params.only(&["state"]).link("/tasks")) { (t!("Clear")) } }
             }
-            @if person.may(Permission::Change) { div.buttons.push { a.button href=(super::new::NEW) { (t!("New drill")) } } }
         }
     }
 }
@@ -155,14 +154,15 @@ fn bulk_bar(person: &Person, wanted: &Wanted) -> Markup {
     let verbs = [Move::Resend, Move::Pause, Move::Resume, Move::Discard];
     let verbs: Vec<Move> = verbs.into_iter().filter(|verb| !wanted.states_for(*verb).is_empty()).collect();
     html! {
-        @if person.may(Permission::Change) && !verbs.is_empty() {
+        @if person.may(Permission::Change) {
             div.bulk {
-                span.quiet { (t!("All that match:")) }
+                @if !verbs.is_empty() { span.quiet { (t!("All that match:")) } }
                 @for verb in verbs {
                     a.button.small href=(wanted.params.with("verb", verb.name()).link("/tasks/act")) {
                         (parts::verb_name(verb)) "…"
                     }
                 }
+                a.button.small.push href=(super::new::NEW) { (t!("New drill")) }
             }
         }
     }
@@ -182,7 +182,7 @@ fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &H
                 tbody { @for task in &found.tasks { tr {
                     td data-label=(t!("Task")) { (parts::task_link(task.id)) }
                     td data-label=(t!("State")) { (parts::badge(task.state)) }
-                    td data-label=(t!("Kind")) { (task.kind) }
+                    td.whole-word data-label=(t!("Kind")) { (task.kind) }
                     td data-label=(t!("Lane")) { (parts::lane_link(&task.lane)) }
                     td data-label=(t!("Group")) { (parts::group_name(task.group, groups)) }
                     td data-label=(t!("Submitted")) { (words::time(now, task.id.submitted_at())) }

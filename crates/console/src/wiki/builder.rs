@@ -24,7 +24,7 @@ const BY: [(&str, Text); 8] = [
     ("day", key!("each day")),
     ("minor", key!("minor or not")),
     ("all", key!("all together")),
-    ("", key!("each revision itself")),
+    ("each", key!("each revision itself")),
 ];
 const MEASURES: [(&str, Text); 5] = [
     ("count", key!("how many revisions")),
@@ -77,8 +77,8 @@ fn pipeline(params: &Params) -> Result<Value, String> {
         stages.push(json!({ "$match": wanted(field, value, params)? }));
     }
     let order: i64 = if params.get("order") == Some("1") { 1 } else { -1 };
-    match params.typed("by") {
-        "" => {
+    match params.get("by").unwrap_or("user") {
+        "each" => {
             stages.push(json!({ "$sort": { "timestamp": order } }));
             stages.push(json!({ "$limit": limit }));
             let shown = ["title", "user", "timestamp", "size", "comment"];
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn what_is_typed_is_a_value_and_nothing_else() {
-        let params = Params::from([("where", "user"), ("value", "\"}, {\"$limit\": 1"), ("limit", "99999999")]);
+        let params =
+            Params::from([("by", "each"), ("where", "user"), ("value", "\"}, {\"$limit\": 1"), ("limit", "99999999")]);
         let made = pipeline(&params).expect("a pipeline");
         assert_eq!(made[0]["$match"]["user"], "\"}, {\"$limit\": 1");
         assert_eq!(made.as_array().map(Vec::len), Some(4));

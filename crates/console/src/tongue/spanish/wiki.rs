@@ -358,4 +358,6 @@ pub(super) const PAIRS: Pairs = &[
     ("Tell of", "Contar de"),
     ("Rows at most", "Filas como mucho"),
     ("Make the pipeline and ask", "Hacer la cadena y preguntar"),
+    ("minor#edits", "menores"),
+    ("anonymous#edits", "anónimas"),
 ];

@@ -76,8 +76,8 @@ fn edits<'a>(months: &'a [Period], years: &'a [Period]) -> Plot<'a> {
         shape: Shape::Bars,
         series: vec![
             Series { name: t!("other"), tone: "running", values: values(other) },
-            Series { name: t!("minor"), tone: "queued", values: values(minor) },
-            Series { name: t!("anonymous"), tone: "paused", values: values(|period| period.anonymous) },
+            Series { name: t!("minor", "edits"), tone: "queued", values: values(minor) },
+            Series { name: t!("anonymous", "edits"), tone: "paused", values: values(|period| period.anonymous) },
         ],
         places: periods.iter().map(|period| period.period.clone()).collect(),
         number: whole,
