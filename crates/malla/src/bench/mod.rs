@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod cluster;
+pub(crate) mod console;
 mod direct;
 pub(crate) mod fetch;
 mod histories;
