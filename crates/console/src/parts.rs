@@ -168,9 +168,12 @@ pub(crate) fn stacked(slices: &[(&str, &str, u64)], whole: u64) -> Markup {
         from += width;
         (tone, from - width, width)
     });
+    // An empty bar tells nobody anything.
+    let told = Some(words.join(", ")).filter(|told| !told.is_empty());
     html! {
-        svg.share viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label=(words.join(", ")) {
-            title { (words.join(", ")) }
+        svg.share viewBox="0 0 100 4" preserveAspectRatio="none" role=[told.as_ref().map(|_| "img")] aria-label=[&told]
+            aria-hidden=[told.is_none().then_some("true")] {
+            @if let Some(told) = &told { title { (told) } }
             rect.rest width="100" height="4" {}
             @for (tone, x, width) in drawn {
                 rect class={ "s-" (tone) } x=(format!("{x:.2}")) width=(format!("{width:.2}")) height="4" {}

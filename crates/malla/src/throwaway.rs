@@ -17,16 +17,22 @@ pub(crate) struct Throwaway {
     child: Child,
     pub(crate) url: String,
     pub(crate) token: String,
-    _data: TempDir,
+    _data: Option<TempDir>,
 }
 
 impl Throwaway {
     /// Starts one with further arguments of `malla up` and variables.
     pub(crate) async fn start(data: TempDir, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
+        let started = Self::start_in(data.path(), arguments, variables).await?;
+        Ok(Self { _data: Some(data), ..started })
+    }
+
+    /// The same on data that stay.
+    pub(crate) async fn start_in(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
         command
             .args(["up", "--listen", "127.0.0.1:0", "--data"])
-            .arg(data.path())
+            .arg(data)
             .args(arguments)
             .env("MALLA_LOG_LEVEL", "error")
             .envs(variables.iter().copied())
@@ -36,7 +42,7 @@ impl Throwaway {
         let mut child = command.spawn().context("cannot start a server")?;
         let began = Instant::now();
         let (url, token) = loop {
-            if let Some(found) = address(data.path()) {
+            if let Some(found) = address(data) {
                 break found;
             }
             if let Some(status) = child.try_wait()? {
@@ -47,7 +53,7 @@ impl Throwaway {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
-        Ok(Self { child, url, token, _data: data })
+        Ok(Self { child, url, token, _data: None })
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {

@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod cluster;
 pub(crate) mod crawl;
+pub(crate) mod console;
 mod direct;
 pub(crate) mod fetch;
 mod histories;

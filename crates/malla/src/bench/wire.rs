@@ -16,25 +16,47 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 pub(super) struct Caller {
     stream: TcpStream,
     host: String,
-    token: String,
+    /// A line of the head that says who calls.
+    who: String,
     read: Vec<u8>,
     write: Vec<u8>,
 }
 
 impl Caller {
     pub(super) async fn connect(host: &str, token: &str) -> Result<Self> {
+        Self::saying(host, format!("authorization: Bearer {token}")).await
+    }
+
+    /// As a browser that has signed in.
+    pub(super) async fn with_session(host: &str, cookie: &str) -> Result<Self> {
+        Self::saying(host, format!("cookie: {cookie}")).await
+    }
+
+    async fn saying(host: &str, who: String) -> Result<Self> {
         let stream = TcpStream::connect(host).await.with_context(|| format!("cannot reach {host}"))?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, host: host.into(), token: token.into(), read: Vec::new(), write: Vec::new() })
+        Ok(Self { stream, host: host.into(), who, read: Vec::new(), write: Vec::new() })
     }
 
     /// Sends and waits for the answer: its status and body.
     pub(super) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Result<(u16, Vec<u8>)> {
+        let (status, _, body) = self.exchange(method, path, "application/json", body).await?;
+        Ok((status, body))
+    }
+
+    /// Sends a form: the status and the head of the answer.
+    pub(super) async fn post_form(&mut self, path: &str, form: &str) -> Result<(u16, String)> {
+        let (status, head, _) =
+            self.exchange("POST", path, "application/x-www-form-urlencoded", form.as_bytes()).await?;
+        Ok((status, head))
+    }
+
+    async fn exchange(&mut self, method: &str, path: &str, kind: &str, body: &[u8]) -> Result<(u16, String, Vec<u8>)> {
         self.write.clear();
-        let Self { host, token, .. } = self;
+        let Self { host, who, .. } = self;
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\n{who}\r\n\
+             content-type: {kind}\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         self.write.extend_from_slice(head.as_bytes());
@@ -42,7 +64,7 @@ impl Caller {
         self.stream.write_all(&self.write).await?;
         let (head, body) = read_whole(&mut self.stream, &mut self.read).await?.context("the server hung up")?;
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).context("no status")?;
-        Ok((status, body))
+        Ok((status, head, body))
     }
 
     /// The same, for something that must succeed.

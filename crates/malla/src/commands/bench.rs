@@ -1,5 +1,6 @@
 //! `malla bench`: figures of this machine. A benchmark prints what it measured; it never passes or fails.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -7,7 +8,7 @@ use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, cluster, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, wiki};
+use crate::bench::{analyze, cluster, console, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, wiki};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -64,6 +65,20 @@ enum What {
         after_help = "Examples:\n  malla bench wiki --quick\n  malla bench wiki --postgres postgres://postgres@127.0.0.1/bench\n\nIt makes histories of its own, with a store in a temporary directory here, and starts a wiki and a server on loopback. A PostgreSQL database must be empty, and is left full."
     )]
     Wiki(Stores),
+    /// The console's pages over a full store: a million tasks, events and revisions each
+    #[command(
+        after_help = "Examples:\n  malla bench console --quick\n  malla bench console --at ./full --only /notify\n  malla bench console --postgres postgres://postgres@127.0.0.1/bench --no-sqlite\n\nIt fills a store, starts a server on it and asks for each page as an admin and as somebody of one group. A PostgreSQL database must be empty, and is left full."
+    )]
+    Console {
+        #[command(flatten)]
+        stores: Stores,
+        /// Keep the embedded store in this directory; one that an earlier run filled is measured as it is
+        #[arg(long, value_name = "DIR")]
+        at: Option<PathBuf>,
+        /// Measure the pages whose address contains this; may be given several times
+        #[arg(long, value_name = "TEXT")]
+        only: Vec<String>,
+    },
     /// Scaling over nodes that share a PostgreSQL: deliveries and analyses
     #[command(
         after_help = "Examples:\n  malla bench cluster --store postgres://postgres@127.0.0.1/postgres --quick\n  malla bench cluster --store postgres://postgres@127.0.0.1/postgres --only deliveries --away-ms 20\n\nIt makes a database of its own on that server and drops it. Nodes are processes with data in temporary directories here. From afar, each node has little in hand and a way to the store with a delay, so that more nodes are what helps; nearby there is no delay, and nodes are added until this machine or the store gives no more."
@@ -142,6 +157,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
         What::Fetch { stores, only, .. } => fetch(stores, &only).await,
         What::Analyze { stores, trips } => analyze(stores, trips).await,
         What::Wiki(stores) => wiki(stores).await,
+        What::Console { stores, at, only } => console(stores, at, &only).await,
         What::Cluster { store, only, away_ms, quick, json } => {
             let Some(store) = store else {
                 let text = "nodes need a shared store: give a PostgreSQL server whose user may make databases with --store \
@@ -235,6 +251,21 @@ async fn wiki(stores: Stores) -> anyhow::Result<()> {
         talk("measuring PostgreSQL");
         wiki::run(url, None, load, &mut report).await?;
         wiki::walk(url, load, &mut report).await?;
+    }
+    Ok(())
+}
+
+async fn console(stores: Stores, at: Option<PathBuf>, only: &[String]) -> anyhow::Result<()> {
+    let load = if stores.quick { console::Load::QUICK } else { console::Load::FULL };
+    let mut report = Report::new(stores.json);
+    if !stores.no_sqlite {
+        talk("measuring a server on the embedded store");
+        let data = at.map_or(console::Data::Temporary, console::Data::Kept);
+        console::run("", data, load, only, &mut report).await?;
+    }
+    if let Some(url) = &stores.postgres {
+        talk("measuring a server on PostgreSQL");
+        console::run(url, console::Data::Temporary, load, only, &mut report).await?;
     }
     Ok(())
 }

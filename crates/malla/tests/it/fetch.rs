@@ -19,10 +19,10 @@ const QUICK: (&str, &str) = ("MALLA_FETCH_TIMEOUT_S", "1");
 const ALONE: (&str, &str) = ("MALLA_FETCH_WORKERS_MIN", "0");
 
 /// A device. It is killed when the test is over.
-struct Device(Child);
+pub(crate) struct Device(Child);
 
 impl Device {
-    fn start(place: &Place, server: &str, name: &str) -> Self {
+    pub(crate) fn start(place: &Place, server: &str, name: &str) -> Self {
         let mut command = device(place, server, name);
         command.args(["--retries", "0", "--retry-interval", "0.1"]).stderr(Stdio::null());
         Self(command.spawn().expect("a device"))

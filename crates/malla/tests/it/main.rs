@@ -4,6 +4,7 @@ mod authority;
 mod backup;
 mod bikes;
 mod broker;
+mod browser;
 mod cluster;
 mod commands;
 mod compare;

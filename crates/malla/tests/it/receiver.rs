@@ -23,7 +23,7 @@ impl Delivery {
     }
 }
 
-/// A status line's number and words, and headers, as in `429 Too Many\r\nretry-after: 1`.
+/// A status line's number and words, and headers, as in `429 Too Many\r\nretry-after: 1`. After an empty line, a body.
 type Manners = Box<dyn Fn(usize, &Delivery) -> String + Send + Sync>;
 
 struct Inner {
@@ -59,7 +59,12 @@ impl Receiver {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/hook", self.address)
+        self.url_of("/hook")
+    }
+
+    /// The address of this path.
+    pub(crate) fn url_of(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
     }
 
     pub(crate) fn got(&self) -> Vec<Delivery> {
@@ -118,8 +123,12 @@ fn serve(mut stream: TcpStream, inner: &Inner) -> Option<()> {
         got.push(delivery);
         drop(got);
         inner.more.notify_all();
-        let length = if answer.starts_with("204") { "" } else { "content-length: 0\r\n" };
-        write!(stream, "HTTP/1.1 {answer}\r\n{length}\r\n").ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let length = match head.starts_with("204") {
+            true => String::new(),
+            false => format!("content-length: {}\r\n", body.len()),
+        };
+        write!(stream, "HTTP/1.1 {head}\r\n{length}\r\n{body}").ok()?;
     }
 }
 

@@ -1,0 +1,17 @@
+//! The console as people meet it: in a real browser, in front of the real binary.
+
+mod analyses;
+mod axe;
+mod driver;
+mod events;
+mod fetching;
+mod furniture;
+mod house;
+mod live;
+mod login;
+mod page;
+mod pages;
+mod people;
+mod plain;
+mod tour;
+mod wiki;
