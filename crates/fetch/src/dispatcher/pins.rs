@@ -77,7 +77,8 @@ impl Pins {
             let known = self.lock();
             own.filter(|place| known.places.contains(place)).collect()
         };
-        let new = if places.is_empty() { Vec::new() } else { fetch.take_pins(places.clone(), lanes, TAKEN_MAX).await? };
+        let new =
+            if places.is_empty() { Vec::new() } else { fetch.take_pins(places.clone(), lanes, TAKEN_MAX).await? };
         let mut known = self.lock();
         known.moved.retain(|_, (until, _)| *until > now);
         if !new.is_empty() {
