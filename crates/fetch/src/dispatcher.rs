@@ -190,10 +190,10 @@ impl Dispatcher {
         let (ready, later): (Vec<Ready>, Vec<Ready>) = line.into_iter().partition(|ready| ready.since <= now);
         let next_at = later.first().map(|ready| ready.since);
         let anything = !ready.is_empty();
-        let pinned: Vec<Ready> = ready.iter().filter(|ready| here.contains(&ready.site)).cloned().collect();
+        let pinned: Vec<Ready> = ready.iter().filter(|ready| here.sites.contains(&ready.site)).cloned().collect();
         let ready = pins::first(self.choose(device, ready, pages, now), &pinned);
         let again = (anything && ready.is_empty()).then(|| now.plus(LOOK_AGAIN));
-        let next_at = [next_at, again].into_iter().flatten().min();
+        let next_at = [next_at, again, here.again].into_iter().flatten().min();
         let (known, unknown): (Vec<_>, Vec<_>) =
             ready.into_iter().partition(|ready| ready.robots_until.is_some_and(|until| until > now));
         let sites: HashMap<LaneKey, Ready> = known.iter().map(|ready| (ready.site.lane(), ready.clone())).collect();

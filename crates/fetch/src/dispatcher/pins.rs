@@ -1,14 +1,14 @@
 //! Pages that wait for a device of a certain place. They stay apart from the lanes until such a device asks for work, so that
 //! nobody else meets them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use malla_queue::{Arrivals, LaneSettings, UnixMs};
 
 use crate::compare::{fits, place_of_device};
-use crate::{Device, Fetch, NOT_ASKED, PageTask, Ready, Settled, Site, Trouble, TroubleKind};
+use crate::{Device, DeviceId, Fetch, NOT_ASKED, PageTask, Ready, Settled, Site, Trouble, TroubleKind};
 
 use super::judge::Case;
 
@@ -16,6 +16,10 @@ use super::judge::Case;
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// Pages that one device takes at once.
 const TAKEN_MAX: usize = 64;
+/// A device for which pages wait looks for them this often.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// It has its pages in a lane for this long before it looks for others.
+const REMEMBERED: Duration = Duration::from_secs(30);
 /// One that another device met goes back for this long.
 const BACK_FOR: Duration = Duration::from_millis(200);
 
@@ -25,11 +29,22 @@ struct Known {
     looked_at: UnixMs,
     places: HashSet<String>,
     signal: Arrivals,
+    /// Sites in whose lanes pages wait for a device, and until when it remembers that.
+    moved: HashMap<DeviceId, (UnixMs, Vec<Site>)>,
+}
+
+/// What waits for a device.
+#[derive(Default)]
+pub(super) struct Here {
+    /// In the lanes of these sites.
+    pub(super) sites: Vec<Site>,
+    /// When to look again.
+    pub(super) again: Option<UnixMs>,
 }
 
 impl Pins {
     pub(super) fn new(signal: Arrivals) -> Self {
-        Self(Mutex::new(Known { looked_at: UnixMs(i64::MIN), places: HashSet::new(), signal }))
+        Self(Mutex::new(Known { looked_at: UnixMs(i64::MIN), places: HashSet::new(), signal, moved: HashMap::new() }))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
@@ -44,14 +59,14 @@ impl Pins {
         announced || now < known.looked_at || known.looked_at.until(now) >= LOOK_AGAIN
     }
 
-    /// Puts what waits for this device into the lanes of its sites. Returns the sites.
+    /// Puts what waits for this device into the lanes of its sites, if those are free.
     pub(super) async fn take(
         &self,
         fetch: &dyn Fetch,
         device: &Device,
         lanes: LaneSettings,
         now: UnixMs,
-    ) -> malla_queue::Result<Vec<Site>> {
+    ) -> malla_queue::Result<Here> {
         if self.is_due(now) {
             let places = fetch.pinned_places().await?.into_iter().collect();
             let mut known = self.lock();
@@ -62,10 +77,20 @@ impl Pins {
             let known = self.lock();
             own.filter(|place| known.places.contains(place)).collect()
         };
-        if places.is_empty() {
-            return Ok(Vec::new());
+        let new =
+            if places.is_empty() { Vec::new() } else { fetch.take_pins(places.clone(), lanes, TAKEN_MAX).await? };
+        let mut known = self.lock();
+        known.moved.retain(|_, (until, _)| *until > now);
+        if !new.is_empty() {
+            let moved = known.moved.entry(device.id).or_insert_with(|| (now, Vec::new()));
+            moved.0 = now.plus(REMEMBERED);
+            moved.1.extend(new);
+            moved.1.sort();
+            moved.1.dedup();
         }
-        fetch.take_pins(places, lanes, TAKEN_MAX).await
+        let sites = known.moved.get(&device.id).map(|(_, sites)| sites.clone()).unwrap_or_default();
+        let again = (!places.is_empty() || !sites.is_empty()).then(|| now.plus(LOOK_EVERY));
+        Ok(Here { sites, again })
     }
 }
 

@@ -35,8 +35,13 @@ pub(super) async fn take(
     let (mut sites, mut tasks, mut wishes) = (Vec::new(), Vec::new(), Vec::new());
     for row in rows {
         let (job, seq): (i64, i64) = (row.get(0), row.get(1));
-        tx.execute(&tx.prepare_cached(sql!("tour/drop_pin")).await?, &[&job, &seq]).await?;
         let Ok(url) = PageUrl::parse(row.get(3)) else { continue };
+        // While the site is being asked, others may come first: its pages stay apart.
+        let statement = tx.prepare_cached(sql!("tour/is_busy")).await?;
+        if tx.query_one(&statement, &[&url.site().lane().as_str(), &now.0]).await?.get(0) {
+            continue;
+        }
+        tx.execute(&tx.prepare_cached(sql!("tour/drop_pin")).await?, &[&job, &seq]).await?;
         let pin = Some(Pinned { place: row.get(5), deadline: UnixMs(row.get(4)) });
         sites.push(url.site());
         tasks.push(PageTask { pin, ..PageTask::new(url) }.to_task(lanes));

@@ -8,7 +8,7 @@ use super::fetch_jobs as jobs;
 use super::fetch_pages::add_page;
 use super::submit::submit_one;
 use super::tx::Tx;
-use super::{many, sql};
+use super::{lanes, many, sql};
 use crate::tour_rows::nobody_there;
 
 pub(super) fn places(conn: &Connection) -> Result<Vec<String>> {
@@ -16,7 +16,7 @@ pub(super) fn places(conn: &Connection) -> Result<Vec<String>> {
 }
 
 /// Puts what waits for these places into the lanes of its sites.
-pub(super) fn take(tx: &mut Tx<'_>, places: &[String], lanes: LaneSettings, limit: usize) -> Result<Vec<Site>> {
+pub(super) fn take(tx: &mut Tx<'_>, places: &[String], settings: LaneSettings, limit: usize) -> Result<Vec<Site>> {
     let mut sites = Vec::new();
     for place in places {
         type Row = (i64, i64, String, String, i64);
@@ -24,11 +24,16 @@ pub(super) fn take(tx: &mut Tx<'_>, places: &[String], lanes: LaneSettings, limi
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
         })?;
         for (job, seq, label, url, deadline) in rows {
-            tx.run(sql!("tour/drop_pin"), (job, seq))?;
             let Ok(url) = PageUrl::parse(&url) else { continue };
+            // While the site is being asked, others may come first: its pages stay apart.
+            let free = |found: lanes::Found| found.state.running == 0 && found.state.next_start_at <= tx.now.0;
+            if !lanes::find(tx, &url.site().lane())?.is_none_or(free) {
+                continue;
+            }
+            tx.run(sql!("tour/drop_pin"), (job, seq))?;
             let pin = Some(Pinned { place: place.clone(), deadline: UnixMs(deadline) });
             let site = url.site();
-            let task = PageTask { pin, ..PageTask::new(url) }.to_task(lanes);
+            let task = PageTask { pin, ..PageTask::new(url) }.to_task(settings);
             let task = submit_one(tx, &task, None)?.id;
             tx.run(sql!("fetch/add_wish"), (task.0, job, seq, label))?;
             sites.push(site);
