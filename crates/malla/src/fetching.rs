@@ -225,8 +225,8 @@ pub(crate) fn keep(config: &Config) -> Keep {
 }
 
 /// How long crawls, watches and comparisons are kept after their end: as long as their results.
-pub(crate) fn keep_tours(settings: &FetchSettings) -> KeepTours {
-    KeepTours { tours_for: keep(settings).jobs_for, step: TRIM_STEP }
+pub(crate) fn keep_tours(config: &Config) -> KeepTours {
+    KeepTours { tours_for: keep(config).jobs_for, step: TRIM_STEP }
 }
 
 /// Who works at which place. A place is free again when the last one there has ended entirely: who leaves gives back what

@@ -126,7 +126,7 @@ impl Led {
             retention: retention(config),
             prune_every: Duration::from_secs(config.retention.every_s),
             fetch_keep: fetching::keep(config),
-            tours_keep: fetching::keep_tours(&config.fetch),
+            tours_keep: fetching::keep_tours(config),
             analyze_keep: analyzing::keep(config),
             extractions_for: config.kept_for(config.wiki.keep_days),
         })
