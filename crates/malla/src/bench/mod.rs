@@ -2,8 +2,8 @@
 
 pub(crate) mod analyze;
 pub(crate) mod cluster;
-pub(crate) mod crawl;
 pub(crate) mod console;
+pub(crate) mod crawl;
 mod direct;
 pub(crate) mod fetch;
 mod histories;
