@@ -236,7 +236,7 @@ mod tests {
             for (n, expected) in [(0, "0"), (1_000, "1000"), (12_345, "12.345"), (1_234_567, "1.234.567")] {
                 assert_eq!(count(n), expected);
             }
-            assert_eq!((decimal(3.14159, 2), short_decimal(2.5, 4)), ("3,14".into(), "2,5".into()));
+            assert_eq!((decimal(3.14259, 2), short_decimal(2.5, 4)), ("3,14".into(), "2,5".into()));
             assert_eq!(bytes(1_536), "1,5 KiB");
             assert_eq!(
                 (counted!(1, "task", "tasks"), counted!(2, "task", "tasks")),

@@ -107,7 +107,7 @@ async fn attic(path: &str, port: u16, age: Duration) -> Response {
         "gone" => (StatusCode::GONE, "it was given away\n").into_response(),
         "loop" => to("/loop"),
         "elsewhere" => to(&format!("http://news.localhost:{port}/")),
-        "busy" if age.as_secs() / 20 % 2 == 0 => {
+        "busy" if (age.as_secs() / 20).is_multiple_of(2) => {
             (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "4")], "come back later\n").into_response()
         }
         "busy" => page(&html("The attic", "<p>Now there is time.</p>"), 0, None),
@@ -179,7 +179,7 @@ fn shelf() -> String {
 }
 
 fn item(number: u64, age: Duration) -> String {
-    let turn = if number % 3 == 0 { age.as_secs() / PRICES_EVERY_S } else { 0 };
+    let turn = if number.is_multiple_of(3) { age.as_secs() / PRICES_EVERY_S } else { 0 };
     let cents = 450 + number * 730 + turn * 35 % 400;
     let name = ITEMS[usize::try_from(number - 1).unwrap_or(0)];
     let text = paragraphs(100 + number, 1);

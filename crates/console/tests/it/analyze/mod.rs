@@ -43,7 +43,7 @@ pub(crate) async fn send(house: &House, id: StudyId, input: &str, seq: u64, body
         key,
         hash: checked.hash,
         size: body.len() as u64,
-        packed: checked.packed().unwrap(),
+        packed: checked.packed().expect("packs"),
         waiting_bytes_max: u64::MAX,
         dimension_bytes_max: u64::MAX,
     };

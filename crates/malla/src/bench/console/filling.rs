@@ -68,7 +68,7 @@ struct House {
 
 impl House {
     fn owner(&self, n: u64) -> Option<GroupId> {
-        (n % OWNED == 0).then_some(self.group)
+        n.is_multiple_of(OWNED).then_some(self.group)
     }
 
     async fn tasks(&self) -> Result<()> {
@@ -77,7 +77,7 @@ impl House {
         at_once(numbers.chunks(BATCH).map(|chunk| {
             let task = |n: &u64| {
                 // A few lanes are long.
-                let lane = if n % 10 == 0 { n / 10 % 10 } else { n % lanes };
+                let lane = if n.is_multiple_of(10) { n / 10 % 10 } else { n % lanes };
                 let key: LaneKey = format!("bench/{lane}").parse().expect("a lane key");
                 let owner = self.owner(lane);
                 let settings = LaneSettings { ceiling: 10_000, gap_ms: 0 };
