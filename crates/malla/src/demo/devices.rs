@@ -12,6 +12,7 @@ use crate::duties::Stop;
 /// Name and country.
 const STEADY: (&str, &str) = ("attic-pc", "AR");
 const RESTLESS: (&str, &str) = ("laptop-nora", "SE");
+pub(super) const COUNTRIES: [&str; 2] = [STEADY.1, RESTLESS.1];
 const ON: Duration = Duration::from_secs(420);
 const OFF: Duration = Duration::from_secs(60);
 /// Before a device that lost its server tries again.

@@ -16,6 +16,7 @@ mod settings;
 mod site;
 mod stage;
 mod tasks;
+mod tours;
 mod town;
 mod welcome;
 mod wiki;

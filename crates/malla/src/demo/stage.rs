@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::kept::Kept;
 use super::town::Town;
-use super::{analyze, devices, fetch, notify, people, tasks, welcome, wiki};
+use super::{analyze, devices, fetch, notify, people, tasks, tours, welcome, wiki};
 use crate::config::Config;
 use crate::data_dir::read_admin_token;
 use crate::duties::Stop;
@@ -73,6 +73,7 @@ impl Player {
         parts.spawn(fetch::run(stage.clone()));
         parts.spawn(wiki::run(stage.clone()));
         parts.spawn(analyze::run(stage.clone()));
+        parts.spawn(tours::run(stage.clone()));
         parts.spawn(tasks::run(stage.clone()));
         let volunteers = devices::run(stage.clone(), self.kept.volunteers.clone().unwrap_or_default(), stop.clone());
         let played = async {
@@ -101,6 +102,7 @@ impl Player {
         notify::prepare(stage).await.context("endpoints and subscriptions")?;
         wiki::prepare(stage).await.context("extractions")?;
         analyze::prepare(stage).await.context("analyses")?;
+        tours::prepare(stage).await.context("watches and comparisons")?;
         tasks::prepare(stage).await.context("tasks")?;
         welcome::say(stage, &self.kept, &self.data, self.json).context("the first words")
     }

@@ -77,6 +77,8 @@ impl Demo {
                 self.count("/api/v1/devices", |device| device["state"] == "online" && !device["country"].is_null())
                     >= 2,
             ),
+            ("a crawl with a page", self.count("/api/v1/crawls", |crawl| crawl["good"].as_u64() > Some(0)) > 0),
+            ("a page that is watched", self.count("/api/v1/watches", |watch| watch["visits"].as_u64() > Some(0)) > 0),
             ("a lane that is held", self.count("/api/v1/lanes?paused=true", any) > 0),
         ];
         parts.into_iter().filter(|(_, there)| !there).map(|(what, _)| what).collect()
@@ -132,6 +134,8 @@ fn every_room_is_alive_and_a_second_start_goes_on() {
             "/api/v1/users",
             "/api/v1/groups",
             "/api/v1/tokens",
+            "/api/v1/watches",
+            "/api/v1/comparisons",
         ]
         .map(|path| demo.count(path, any))
     };
