@@ -165,7 +165,7 @@ pub struct Services {
     /// `sqlite` or `postgres`: what is away when the store is.
     pub backend: &'static str,
     /// Says why not while the process starts or stops. Live views end with it.
-    pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    pub ready: Arc<dyn Fn() -> Result<Option<String>, String> + Send + Sync>,
     pub settings: Settings,
 }
 

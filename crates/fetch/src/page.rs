@@ -26,6 +26,8 @@ pub struct CheckedBody {
     pub hash: BodyHash,
     pub packed: Bytes,
     pub bytes: u64,
+    /// The store's: where it has put the bytes, if not beside the row.
+    pub object: Option<String>,
 }
 
 impl CheckedBody {
@@ -40,7 +42,7 @@ impl CheckedBody {
         }
         let raw = unpack(&body.packed, body.bytes)?;
         let hash = BodyHash(*blake3::hash(&raw).as_bytes());
-        Ok((!raw.is_empty()).then(|| Self { hash, packed: body.packed.clone(), bytes: body.bytes }))
+        Ok((!raw.is_empty()).then(|| Self { hash, packed: body.packed.clone(), bytes: body.bytes, object: None }))
     }
 }
 

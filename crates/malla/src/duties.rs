@@ -9,6 +9,7 @@ use malla_fetch::tour::{KeepTours, Tours};
 use malla_fetch::{Fetch, Keep};
 use malla_notify::{Dispatcher, Notify, Statistics, Watch};
 use malla_queue::{Error, Kind, Queue, Result, Retention, Scope, State, StateCounts};
+use malla_store::bodies::{Bodies, Place};
 use malla_wiki::Wikis;
 use malla_wiki::revisit::Planner;
 use metrics::{counter, describe_counter, gauge};
@@ -40,6 +41,11 @@ const STUDIES_EVERY: Duration = Duration::from_secs(2);
 const REVISIT_EVERY: Duration = Duration::from_secs(60);
 const TRIM_EVERY: Duration = Duration::from_secs(10);
 const RECORD_EVERY: Duration = Duration::from_secs(2);
+const OBJECTS_EVERY: Duration = Duration::from_secs(60);
+/// Bodies that are moved between two lines in the log.
+const MOVES_A_LINE: u64 = 10_000;
+const MOVE_EVERY: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 const WATCH_EVERY: Duration = Duration::from_secs(10);
 
 /// Sends tasks whose holder went silent back to their lanes.
@@ -93,6 +99,49 @@ pub(crate) async fn sweep_tours(tours: Arc<dyn Tours>, keep: KeepTours, stop: St
         Ok(())
     };
     repeat("look after crawls and watches", TOURS_EVERY, TOURS_EVERY, stop, duty).await;
+}
+
+/// Removes objects that no row names any more, in small steps.
+pub(crate) async fn collect_objects(bodies: Arc<dyn Bodies>, stop: Stop) {
+    let duty = || async {
+        while bodies.collect().await?.more {
+            tokio::time::sleep(PRUNE_REST).await;
+        }
+        Ok(())
+    };
+    repeat("remove objects that nobody needs", MOVE_EVERY, OBJECTS_EVERY, stop, duty).await;
+}
+
+/// Moves bodies to where new ones are kept, from the first to the last, once.
+pub(crate) async fn move_bodies(bodies: Arc<dyn Bodies>, stop: Stop) {
+    // Where the next step goes on, and what was moved up to there.
+    let progress = std::sync::Mutex::new((Some(Place::Page(i64::MIN)), 0, 0));
+    let duty = || async {
+        loop {
+            let (Some(after), before, sum) = *progress.lock().expect("nobody panics while holding it") else {
+                return Ok(());
+            };
+            let moved = bodies.relocate(Some(after)).await?;
+            let (count, sum) = (before + moved.bodies, sum + moved.bytes);
+            *progress.lock().expect("nobody panics while holding it") = (moved.next, count, sum);
+            if moved.next.is_none() || count / MOVES_A_LINE > before / MOVES_A_LINE {
+                let done = if moved.next.is_none() { ", that is all: bodies.move can be taken back" } else { "" };
+                tracing::info!("{count} bodies ({} MB) were moved{done}", sum / 1_000_000);
+            }
+            tokio::time::sleep(PRUNE_REST).await;
+        }
+    };
+    repeat("move bodies", MOVE_EVERY, MOVE_EVERY, stop, duty).await;
+}
+
+/// Looks whether the object store is there, in every process: each has its own way to it.
+pub(crate) async fn look_at_bodies(bodies: Arc<dyn Bodies>, stop: Stop) {
+    // What is wrong is said by the store itself, once.
+    let duty = || async {
+        let _ = bodies.look().await;
+        Ok(())
+    };
+    repeat("look at the object store", Duration::ZERO, LOOK_EVERY, stop, duty).await;
 }
 
 /// Ends analyses that cannot end by themselves, and drops what belongs to those that are over, in small steps.

@@ -12,6 +12,7 @@ use malla_fetch::tour::{KeepTours, Tours};
 use malla_notify::{Statistics, Watch};
 use malla_queue::{Queue, Retention, SystemClock};
 use malla_store::Opened;
+use malla_store::bodies::Bodies;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -98,6 +99,8 @@ struct Led {
     wiki: WikiRoom,
     planner: Option<malla_wiki::revisit::Planner>,
     listener: Option<malla_wiki::stream::Listener>,
+    bodies: Arc<dyn Bodies>,
+    moves_bodies: bool,
     tending: Tending,
     retention: Retention,
     prune_every: Duration,
@@ -122,6 +125,8 @@ impl Led {
             planner: wiki.planner(&store.queue, clock),
             listener: wiki.listener(&store.queue)?,
             wiki,
+            bodies: store.bodies.clone(),
+            moves_bodies: config.moves_bodies(),
             tending: Tending::new(config, store.cluster.clone(), clock.clone(), steady.clone()),
             retention: retention(config),
             prune_every: Duration::from_secs(config.retention.every_s),
@@ -146,6 +151,10 @@ impl Led {
         duties.spawn(duties::sweep_tours(self.tours, self.tours_keep, stop()));
         duties.spawn(duties::sweep_extractions(self.wiki.wikis.clone(), self.extractions_for, stop()));
         duties.spawn(duties::sweep_studies(self.analyze, self.analyze_keep, stop()));
+        duties.spawn(duties::collect_objects(self.bodies.clone(), stop()));
+        if self.moves_bodies {
+            duties.spawn(duties::move_bodies(self.bodies, stop()));
+        }
         if let Some(planner) = self.planner {
             duties.spawn(duties::revisit(planner, stop()));
         }

@@ -7,6 +7,7 @@ use axum::Router;
 use malla_access::Passwords;
 use malla_queue::SystemClock;
 use malla_store::Opened;
+use malla_store::bodies::Bodies;
 use metrics_exporter_prometheus::PrometheusHandle;
 
 use crate::config::{Config, Shown};
@@ -32,7 +33,7 @@ pub(crate) fn router(
         idempotency_keep: Duration::from_secs(config.http.idempotency_keep_h * 3_600),
         limits: config.limits(),
     };
-    let stopping = crew.stopping();
+    let (stopping, bodies) = (crew.stopping(), store.bodies.clone());
     let api = malla_api::router(malla_api::Services {
         queue: store.queue.clone(),
         access: store.access.clone(),
@@ -54,7 +55,7 @@ pub(crate) fn router(
         passwords: passwords.clone(),
         metrics: Arc::new(move || metrics.render()),
         backend: store.backend,
-        ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(()) }),
+        ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(away(&*bodies)) }),
         settings: settings.clone(),
     });
     let console = malla_console::router(malla_console::Services {
@@ -83,4 +84,10 @@ pub(crate) fn router(
         },
     });
     malla_api::layers(api.merge(console), &settings)
+}
+
+/// What a process that is ready has to say about the object store. Names and addresses stay in the log.
+pub(crate) fn away(bodies: &dyn Bodies) -> Option<String> {
+    let since = jiff::Timestamp::from_millisecond(bodies.away()?.since.0).ok()?;
+    Some(format!("the object store is away since {since}, and the server's log says why: bodies that lie there wait"))
 }

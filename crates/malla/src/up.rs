@@ -23,12 +23,12 @@ use crate::leading::Leading;
 use crate::member::{self, Joined, Part, Pulse};
 use crate::notifying::Notifying;
 use crate::roles::{Crew, Role, Rooms};
-use crate::router::router;
+use crate::router::{away, router};
 use crate::serve::Server;
 use crate::signals::{Asked, Signals};
 use crate::supervise::Supervisor;
 use crate::wikis::WikiRoom;
-use crate::{first_run, serve, stderr, telemetry, tending};
+use crate::{duties, first_run, serve, stderr, telemetry, tending};
 
 /// Between two tries to reach the store.
 const STORE_AGAIN: Duration = Duration::from_secs(2);
@@ -146,12 +146,12 @@ impl Running {
 
 /// Opens the store; one that cannot be reached is tried again for a while.
 async fn open_store(config: &Config, clock: Arc<SystemClock>) -> Result<Opened> {
-    let url = config.store_url();
+    let (url, bodies) = (config.store_url(), config.bodies());
     let deadline = Instant::now() + config.store_wait();
     // An embedded store that cannot be opened now cannot be opened in a minute either.
     let patient = !url.starts_with("sqlite:");
     loop {
-        match malla_store::open(&url, clock.clone(), config.limits()).await {
+        match malla_store::open_with(&url, clock.clone(), config.limits(), bodies.as_ref()).await {
             Ok(store) => {
                 tracing::info!(store = masked_url(&url), backend = store.backend, "the store is open");
                 return Ok(store);
@@ -216,12 +216,12 @@ impl House {
         };
         let bound = serve::bind(wanted).context("metrics_listen")?;
         let address = bound.address;
-        let stopping = crew.stopping();
+        let (stopping, bodies) = (crew.stopping(), store.bodies.clone());
         let router = malla_api::watched(malla_api::Watched {
             queue: store.queue.clone(),
             clock: clock.clone(),
             backend: store.backend,
-            ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(()) }),
+            ready: Arc::new(move || if *stopping.borrow() { Err("shutting down".into()) } else { Ok(away(&*bodies)) }),
             metrics: Arc::new(move || metrics.render()),
         });
         let settings = malla_api::Settings::default();
@@ -236,6 +236,7 @@ impl House {
         let me = member::about(config, part, address.map(|address| serve::url_for_others(config, address)));
         let membership = Membership::new(store.cluster.clone(), clock.clone(), me, config.cluster.heartbeat());
         let (shown, member) = watch::channel(None);
+        crew.add(|stop| duties::look_at_bodies(store.bodies.clone(), stop));
         crew.add(|stop| member::remember(data.clone(), member.clone(), stop));
         if config.roles.contains(&Role::Api) || config.metrics_address()?.is_some() {
             crew.add(|stop| tending::count(store.cluster.clone(), clock.clone(), member.clone(), stop));

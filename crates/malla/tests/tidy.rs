@@ -28,6 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const HOME_OF: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("tokio-postgres", &["store"]),
+    ("object_store", &["store"]),
     ("maud", &["console"]),
     ("clap", &["malla"]),
     ("figment", &["malla"]),

@@ -170,4 +170,7 @@ pub struct Verification {
 pub struct Health {
     /// `ok`
     pub status: String,
+    /// What does not work at the moment, although the rest does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }

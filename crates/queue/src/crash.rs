@@ -2,7 +2,8 @@
 //! Without the feature `crash-points` all of this is nothing.
 
 /// Every point, so that a test can visit each. `before` is ahead of the transaction, `inside` has written but not
-/// committed, `after` has committed but not told the caller. `wiki.ask` has asked a wiki and committed nothing.
+/// committed, `after` has committed but not told the caller. `wiki.ask` has asked a wiki and
+/// committed nothing. `bodies.put` has put bodies into the object store and committed no row.
 pub const POINTS: &[&str] = &[
     "submit.before",
     "submit.inside",
@@ -70,6 +71,7 @@ pub const POINTS: &[&str] = &[
     "wiki.commit.before",
     "wiki.commit.inside",
     "wiki.commit.after",
+    "bodies.put",
     "worker.leased",
     "worker.worked",
     "api.answer",

@@ -103,13 +103,15 @@ pub(crate) struct PageRow {
     pub(crate) took_ms: i64,
     pub(crate) device: Option<String>,
     pub(crate) packed: Option<Vec<u8>>,
+    /// Where the body lies, if not here.
+    pub(crate) object: Option<String>,
 }
 
 impl PageRow {
     pub(crate) fn read(self, id: i64) -> Result<Page> {
         let packed = self.packed.unwrap_or_default();
         // A body without its bytes is one that is not there.
-        let bytes = if packed.is_empty() { 0 } else { u64::try_from(self.bytes).unwrap_or(0) };
+        let bytes = if packed.is_empty() && self.object.is_none() { 0 } else { u64::try_from(self.bytes).unwrap_or(0) };
         Ok(Page {
             id: PageId(TaskId(id)),
             url: self.url,

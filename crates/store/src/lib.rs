@@ -7,6 +7,7 @@ mod alert_rows;
 mod analyze_ends;
 mod analyze_rows;
 mod arrivals;
+pub mod bodies;
 mod causes;
 mod checks;
 mod cluster_rows;
@@ -43,6 +44,7 @@ mod wiki_rows;
 use std::path::Path;
 use std::sync::Arc;
 
+use bodies::Bodies;
 use malla_access::Access;
 use malla_analyze::Analyze;
 use malla_cluster::{Cluster, Term};
@@ -67,6 +69,7 @@ pub struct Opened {
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     pub cluster: Arc<dyn Cluster>,
+    pub bodies: Arc<dyn Bodies>,
     /// `sqlite` or `postgres`.
     pub backend: &'static str,
     which: Which,
@@ -114,12 +117,22 @@ impl Opened {
 /// same arguments). What it makes superfluous is removed by the next version: expand first, contract a version later. A node
 /// that is started on a store of a newer version refuses.
 pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<Opened> {
+    open_with(url, clock, limits, None).await
+}
+
+/// As [`open`], with large bodies in an object store.
+pub async fn open_with(
+    url: &str,
+    clock: Arc<SystemClock>,
+    limits: Limits,
+    bodies: Option<&bodies::Options>,
+) -> Result<Opened> {
     if let Some(path) = url.strip_prefix("sqlite:") {
-        let store = sqlite::Sqlite::open(Path::new(path), clock, limits).await?;
+        let store = sqlite::Sqlite::open_with(Path::new(path), clock, limits, bodies).await?;
         return Ok(opened(store.clone(), "sqlite", Which::Sqlite(store)));
     }
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        let store = postgres::Postgres::open(url, clock.clone(), limits).await?;
+        let store = postgres::Postgres::open_with(url, clock.clone(), limits, bodies).await?;
         tokio::spawn(postgres::Postgres::keep_time(store.pool(), clock));
         return Ok(opened(store.clone(), "postgres", Which::Postgres(store)));
     }
@@ -128,7 +141,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
 
 fn opened<S>(store: Arc<S>, backend: &'static str, which: Which) -> Opened
 where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster,
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster + Bodies,
 {
     Opened {
         queue: store.clone(),
@@ -140,7 +153,8 @@ where
         tours: store.clone(),
         analyze: store.clone(),
         wikis: store.clone(),
-        cluster: store,
+        cluster: store.clone(),
+        bodies: store,
         backend,
         which,
     }

@@ -1,7 +1,7 @@
 //! The questions of `verify`: each finds what should not be, in words.
 
 /// `{now}` stands for the time.
-pub(crate) const QUESTIONS: [&str; 33] = [
+pub(crate) const QUESTIONS: [&str; 34] = [
     include_str!("../sql/both/verify/tally.sql"),
     include_str!("../sql/both/verify/tally_total.sql"),
     include_str!("../sql/both/verify/lane_tally.sql"),
@@ -18,6 +18,7 @@ pub(crate) const QUESTIONS: [&str; 33] = [
     include_str!("../sql/both/verify/lost_event.sql"),
     include_str!("../sql/both/verify/cache_size.sql"),
     include_str!("../sql/both/verify/cached_page.sql"),
+    include_str!("../sql/both/verify/body_place.sql"),
     include_str!("../sql/both/verify/job_waits.sql"),
     include_str!("../sql/both/verify/job_answers.sql"),
     include_str!("../sql/both/verify/analysis_counts.sql"),

@@ -53,6 +53,8 @@ pub struct Block {
     /// Unpacked bytes.
     pub bytes: u32,
     pub texts: Vec<(TextHash, TextPlace)>,
+    /// The store's: where it has put the bytes, if not beside the row.
+    pub object: Option<String>,
 }
 
 /// Puts texts into blocks.
@@ -141,6 +143,7 @@ impl Open {
             packed: pack(&self.bytes)?,
             bytes: offset(self.bytes.len())?,
             texts: self.texts,
+            object: None,
         })
     }
 }
@@ -157,7 +160,7 @@ pub fn erase(block: &Block, gone: &[TextHash]) -> Result<Block> {
         kept.extend_from_slice(part(&bytes, *place)?);
         texts.push((*hash, TextPlace { start, ..*place }));
     }
-    Ok(Block { number: block.number, packed: pack(&kept)?, bytes: offset(kept.len())?, texts })
+    Ok(Block { number: block.number, packed: pack(&kept)?, bytes: offset(kept.len())?, texts, object: None })
 }
 
 /// A text out of its block.

@@ -40,17 +40,18 @@ impl Absence {
 /// Whether the process lives.
 #[utoipa::path(get, path = "/livez", tag = "house", operation_id = "livez", responses((status = 200, body = Health)))]
 pub(super) async fn livez() -> Json<Health> {
-    Json(Health { status: "ok".into() })
+    Json(Health { status: "ok".into(), note: None })
 }
 
 /// Whether it takes work: started, not stopping, and the store can write.
 ///
-/// Answers within two seconds. If the store is away, it says which one and since when.
+/// Answers within two seconds. If the store is away, it says which one and since when. If only bodies that lie in an object
+/// store are away, it is ready all the same, and a note says so.
 #[utoipa::path(get, path = "/readyz", tag = "house", operation_id = "readyz",
     responses((status = 200, body = Health)))]
 pub(super) async fn readyz(State(app): State<App>) -> Result<Json<Health>, Refusal> {
-    (app.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
-    store_is_there(&*app.queue, app.absence(), app.backend, &*app.clock).await
+    let note = (app.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
+    store_is_there(&*app.queue, app.absence(), app.backend, &*app.clock, note).await
 }
 
 async fn store_is_there(
@@ -58,10 +59,11 @@ async fn store_is_there(
     absence: &Absence,
     backend: &str,
     clock: &dyn Clock,
+    note: Option<String>,
 ) -> Result<Json<Health>, Refusal> {
     let Err(why) = in_time(queue.ping()).await else {
         absence.over();
-        return Ok(Json(Health { status: "ok".into() }));
+        return Ok(Json(Health { status: "ok".into(), note }));
     };
     // Anybody may ask here: names and addresses stay in the log.
     tracing::warn!(why, "not ready: the store is away");
@@ -95,8 +97,8 @@ pub struct Watched {
     pub clock: Arc<dyn Clock>,
     /// `sqlite` or `postgres`: what is away when the store is.
     pub backend: &'static str,
-    /// Says why not while the process stops.
-    pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// Says why not while the process stops, and else what does not work at the moment.
+    pub ready: Arc<dyn Fn() -> Result<Option<String>, String> + Send + Sync>,
     /// The metrics as Prometheus text.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
@@ -105,8 +107,8 @@ pub struct Watched {
 pub fn watched(process: Watched) -> Router {
     let absence = Arc::new(Absence::default());
     let readyz = async |State((process, absence)): State<(Watched, Arc<Absence>)>| {
-        (process.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
-        store_is_there(&*process.queue, &absence, process.backend, &*process.clock).await
+        let note = (process.ready)().map_err(|why| Refusal::new(Code::Unavailable, format!("not ready: {why}")))?;
+        store_is_there(&*process.queue, &absence, process.backend, &*process.clock, note).await
     };
     let metrics =
         async |State((process, _)): State<(Watched, Arc<Absence>)>| ([(CONTENT_TYPE, TEXT)], (process.metrics)());

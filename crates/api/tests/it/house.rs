@@ -164,7 +164,9 @@ impl House {
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(|| "malla_up 1\n".to_owned()),
-            ready: Arc::new(move || if is_ready.load(Ordering::SeqCst) { Ok(()) } else { Err("shutting down".into()) }),
+            ready: Arc::new(
+                move || if is_ready.load(Ordering::SeqCst) { Ok(None) } else { Err("shutting down".into()) },
+            ),
             settings: settings.clone(),
         };
         // The console is merged with the API, and has a page for what it does not know.

@@ -67,7 +67,7 @@ impl Server {
             clock: clock.clone(),
             passwords: Passwords::new().unwrap(),
             metrics: Arc::new(String::new),
-            ready: Arc::new(move || if is_ready.load(Ordering::SeqCst) { Ok(()) } else { Err("stopping".into()) }),
+            ready: Arc::new(move || if is_ready.load(Ordering::SeqCst) { Ok(None) } else { Err("stopping".into()) }),
             settings: settings.clone(),
         };
         let app = layers(router(services), &settings);

@@ -52,6 +52,11 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("analyze.memory_mb", 1, 1_000_000),
     ("analyze.idle_h", 1, 24 * 365),
     ("analyze.keep_days", 0, 36_500),
+    ("bodies.timeout_s", 1, 300),
+    ("bodies.retries", 0, 10),
+    ("bodies.concurrency", 1, 1_000),
+    ("bodies.inline_max_kb", 0, 1_048_576),
+    ("bodies.grace_h", 1, 24 * 365),
     ("cluster.heartbeat_s", 1, 60),
     ("cluster.dead_after_s", 3, 3_600),
     ("cluster.leader_lease_s", 3, 600),
@@ -144,6 +149,13 @@ fn in_range(key: &str, value: &Value) -> Result<(), String> {
             let rule: Result<malla_wiki::revisit::Rule, _> = text.parse();
             rule.map(drop).map_err(|error| format!("is wrong: {error}"))
         }
+        "bodies.store" if !["database", "objects"].contains(&text) => Err("is not a place: database or objects".into()),
+        "bodies.url" if !text.is_empty() => {
+            malla_store::bodies::check_url(text).map_err(|error| format!("is wrong: {error}"))
+        }
+        "bodies.endpoint" if !(text.is_empty() || is_http(text)) => {
+            Err("is not the address of an object store: write https://HOST:PORT".into())
+        }
         "data" if text.is_empty() => Err("is empty: give a directory".into()),
         "store" if !(text.is_empty() || is_store(text)) => {
             Err("is not a store: give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE".into())
@@ -158,6 +170,10 @@ fn in_range(key: &str, value: &Value) -> Result<(), String> {
     }
 }
 
+fn is_http(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
 fn is_store(text: &str) -> bool {
     ["sqlite:", "postgres://", "postgresql://"]
         .iter()
@@ -168,6 +184,7 @@ fn is_store(text: &str) -> bool {
 pub(super) fn masked(key: &str, value: Value) -> Value {
     match (key, value) {
         ("store" | "smtp.url", Value::String(tag, url)) => Value::String(tag, masked_url(&url)),
+        ("bodies.secret", Value::String(tag, secret)) if !secret.is_empty() => Value::String(tag, "****".into()),
         (_, value) => value,
     }
 }

@@ -36,6 +36,7 @@ pub(crate) struct Config {
     pub fetch: Fetch,
     pub wiki: Wiki,
     pub analyze: Analyze,
+    bodies: Bodies,
     pub cluster: Cluster,
     pub supervise: Supervise,
     smtp: Smtp,
@@ -154,6 +155,31 @@ pub(crate) struct Analyze {
     pub keep_days: u64,
 }
 
+#[derive(Deserialize)]
+struct Bodies {
+    store: String,
+    url: String,
+    endpoint: String,
+    region: String,
+    key_id: String,
+    secret: String,
+    allow_http: bool,
+    timeout_s: u64,
+    retries: usize,
+    concurrency: usize,
+    inline_max_kb: usize,
+    grace_h: u64,
+    #[serde(rename = "move")]
+    moves: bool,
+}
+
+/// Without its secret.
+impl std::fmt::Debug for Bodies {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bodies({} {})", self.store, self.url)
+    }
+}
+
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) struct Cluster {
     heartbeat_s: u64,
@@ -261,6 +287,30 @@ impl Config {
         }
     }
 
+    /// The object store for large bodies, if there is one.
+    pub(crate) fn bodies(&self) -> Option<malla_store::bodies::Options> {
+        let bodies = &self.bodies;
+        (!bodies.url.is_empty()).then(|| malla_store::bodies::Options {
+            url: bodies.url.clone(),
+            endpoint: bodies.endpoint.clone(),
+            region: bodies.region.clone(),
+            key_id: bodies.key_id.clone(),
+            secret: bodies.secret.clone(),
+            allow_http: bodies.allow_http,
+            timeout: Duration::from_secs(bodies.timeout_s),
+            retries: bodies.retries,
+            concurrency: bodies.concurrency,
+            takes_new: bodies.store == "objects",
+            inline_bytes_max: bodies.inline_max_kb << 10,
+            grace: Duration::from_secs(bodies.grace_h * 3_600),
+        })
+    }
+
+    /// Whether bodies that are kept already move to where new ones go.
+    pub(crate) fn moves_bodies(&self) -> bool {
+        self.bodies.moves
+    }
+
     /// What no key can say for itself.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.tls.cert.as_os_str().is_empty() != self.tls.key.as_os_str().is_empty() {
@@ -271,6 +321,17 @@ impl Config {
         }
         if self.cluster.dead_after_s < 3 * self.cluster.heartbeat_s {
             return Err("cluster.dead_after_s is too short: give at least three times cluster.heartbeat_s");
+        }
+        if self.bodies.store == "objects" && self.bodies.url.is_empty() {
+            return Err("bodies.store is objects, and bodies.url names no object store: give s3://BUCKET/PREFIX");
+        }
+        if self.bodies.key_id.is_empty() != self.bodies.secret.is_empty() {
+            return Err("bodies.key_id and bodies.secret belong together: give both, or neither");
+        }
+        if self.bodies.endpoint.starts_with("http://") && !self.bodies.allow_http {
+            return Err(
+                "bodies.endpoint is http://: give https://, or set bodies.allow_http if nobody else is on that wire",
+            );
         }
         Ok(())
     }

@@ -157,3 +157,29 @@ fn the_mail_server_is_checked_and_its_password_masked() {
     let text = refusal("[smtp]\nfrom = \"nobody\"", &[], &[]);
     assert!(text.contains("smtp.from") && text.contains("not a sender"), "{text}");
 }
+
+#[test]
+fn the_object_store_is_checked_and_its_secret_never_shown() {
+    let file = "[bodies]\nstore = \"objects\"\nurl = \"s3://pages/malla\"\nkey_id = \"AKIA\"\nsecret = \"hunter2\"\ngrace_h = 48";
+    let loaded = load(sources(file, &[], &[])).expect("loads");
+    assert_eq!(shown(&loaded, "bodies.secret").0, "\"****\"");
+    let config = loaded.config().expect("valid");
+    let bodies = config.bodies().expect("an object store");
+    assert_eq!((bodies.takes_new, bodies.inline_bytes_max, bodies.grace.as_secs()), (true, 16_384, 48 * 3_600));
+    assert!(!format!("{config:?} {bodies:?}").contains("hunter2"));
+    assert!(load(Sources::default()).expect("loads").config().expect("valid").bodies().is_none());
+
+    check("[bodies]\nstore = \"s3\"", &[], &["bodies.store", "database or objects"]);
+    check("[bodies]\nstore = \"objects\"", &[], &["bodies.url names no object store"]);
+    check("[bodies]\nurl = \"https://pages\"", &[], &["bodies.url", "use s3://BUCKET/PREFIX or file:///PATH"]);
+    check(
+        "[bodies]\nurl = \"s3://pages\"\nkey_id = \"AKIA\"",
+        &[],
+        &["bodies.key_id and bodies.secret belong together"],
+    );
+    check("[bodies]\nendpoint = \"minio:9000\"", &[], &["bodies.endpoint", "write https://HOST:PORT"]);
+    check("[bodies]\nendpoint = \"http://minio:9000\"", &[], &["bodies.endpoint is http://", "bodies.allow_http"]);
+    check("[bodies]\ngrace_h = 0", &[], &["bodies.grace_h", "out of range"]);
+    let text = refusal("[bodies]\nsecret = \"hunter2\"", &[("MALLA_BODIES_SECRET", "hunter2")], &[]);
+    assert!(!text.contains("hunter2"), "{text}");
+}

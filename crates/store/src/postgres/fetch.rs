@@ -13,6 +13,7 @@ use super::{
     Postgres, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pins as pins, fetch_shelf as shelf,
     fetch_sites as sites, fetch_trim, point, said, verb,
 };
+use crate::bodies;
 use crate::fetch_rows::{ANSWERS, DEVICES};
 use crate::tour_rows::PINS;
 
@@ -52,7 +53,9 @@ impl Fetch for Postgres {
     }
 
     async fn answers(&self, id: JobId, after: u64, limit: usize) -> Result<Vec<Answered>> {
-        jobs::answers(&self.client().await?, id, after, limit).await.map_err(said)
+        // The connection is given back first: objects may take their time.
+        let rows = { jobs::answers(&self.client().await?, id, after, limit).await.map_err(said)? };
+        bodies::fetch_answers(self.depot(), rows).await
     }
 
     async fn forget(&self, urls: Vec<UrlKey>, act: Act) -> Result<u64> {
@@ -87,9 +90,12 @@ impl Fetch for Postgres {
         sites::wanted(&self.client().await?, tokens).await.map_err(said)
     }
 
-    async fn commit(&self, commit: Commit) -> Result<Vec<Result<()>>> {
-        let (answers, rouse) =
-            verb!(self, "fetch.commit", |client, now| fetch_commit::commit(&mut client, &commit, now));
+    async fn commit(&self, mut commit: Commit) -> Result<Vec<Result<()>>> {
+        let deadline = bodies::place_pages(self, self.depot(), &mut commit).await?;
+        let (answers, rouse) = verb!(self, "fetch.commit", |client, now| async {
+            deadline.check(now)?;
+            fetch_commit::commit(&mut client, &commit, now).await
+        });
         self.nudger.rouse(rouse);
         Ok(answers)
     }

@@ -15,6 +15,7 @@ use super::perform::{first_answer, settle};
 use super::pool::Broken;
 use super::submit::Columns;
 use super::{read, sql};
+use crate::bodies::Outside;
 use crate::fetch_plan::{self, AtOnce, Plan, Shelved};
 use crate::fetch_rows::{ANSWERS, JobRow, PageRow, forgotten, plain};
 use crate::listing::Builder;
@@ -223,7 +224,7 @@ pub(super) async fn answers(
     id: JobId,
     after: u64,
     limit: usize,
-) -> Result<Vec<Answered>, Broken> {
+) -> Result<Vec<Outside<Answered>>, Broken> {
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = client.query(&client.prepare_cached(sql!("fetch/answers")).await?, &[&id.0.0, &after, &most]).await?;
@@ -234,7 +235,8 @@ pub(super) async fn answers(
             Some(found_at) => read_page(row, found_at).read(page)?,
             None => forgotten(page, &url),
         };
-        Ok(Answered { n: u64::try_from(row.get::<_, i64>(0)).unwrap_or(0), url, from_cache: row.get(2), page })
+        let n = u64::try_from(row.get::<_, i64>(0)).unwrap_or(0);
+        Ok((Answered { n, url, from_cache: row.get(2), page }, row.get(14)))
     };
     rows.iter().map(read).collect()
 }
@@ -252,5 +254,6 @@ fn read_page(row: &Row, url: String) -> PageRow {
         took_ms: row.get(11),
         device: row.get(12),
         packed: row.get(13),
+        object: row.get(14),
     }
 }

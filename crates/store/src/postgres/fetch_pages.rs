@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
+use bytes::Bytes;
 use deadpool_postgres::Transaction;
 use malla_fetch::{BodyHash, CheckedBody, NewPage, UrlKey};
 use malla_queue::UnixMs;
@@ -130,8 +131,12 @@ fn fitting(bodies: &[&CheckedBody]) -> usize {
 async fn add_bodies(tx: &Transaction<'_>, bodies: &[&CheckedBody]) -> Result<Vec<Row>, Broken> {
     let hashes: Vec<&[u8]> = bodies.iter().map(|body| &body.hash.0[..]).collect();
     let sizes: Vec<i64> = bodies.iter().map(|body| i64::try_from(body.bytes).unwrap_or(i64::MAX)).collect();
-    let packed: Vec<&[u8]> = bodies.iter().map(|body| &body.packed[..]).collect();
-    Ok(tx.query(&tx.prepare_cached(sql!("fetch/add_bodies")).await?, &[&hashes, &sizes, &packed]).await?)
+    let here = |body: &&CheckedBody| if body.object.is_some() { Bytes::new() } else { body.packed.clone() };
+    let packed: Vec<Bytes> = bodies.iter().map(here).collect();
+    let packed: Vec<&[u8]> = packed.iter().map(|packed| &packed[..]).collect();
+    let objects: Vec<Option<&str>> = bodies.iter().map(|body| body.object.as_deref()).collect();
+    let statement = tx.prepare_cached(sql!("fetch/add_bodies")).await?;
+    Ok(tx.query(&statement, &[&hashes, &sizes, &packed, &objects]).await?)
 }
 
 /// Pages that are an answer again are kept for longer. Returns how many there are.

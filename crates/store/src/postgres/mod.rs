@@ -11,6 +11,7 @@ mod analyze_commit;
 mod analyze_studies;
 mod analyze_sweep;
 mod batch;
+mod bodies;
 mod cluster;
 mod commit;
 mod fetch;
@@ -71,6 +72,7 @@ use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
 
 use crate::arrivals::Signals;
+use crate::bodies::Depot;
 use crate::causes::causes;
 use crate::crashing::{point, with_the_next};
 use crate::packing::Incoming;
@@ -117,21 +119,35 @@ pub struct Postgres {
     pruner: Pruner,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    /// Where large bodies lie, if not here.
+    depot: Option<Arc<Depot>>,
 }
 
 impl Postgres {
     /// Opens the store at `url`, making or migrating it if need be.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
+        Self::open_with(url, clock, limits, None).await
+    }
+
+    /// As [`Postgres::open`], with large bodies in an object store.
+    pub async fn open_with(
+        url: &str,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        outside: Option<&crate::bodies::Options>,
+    ) -> Result<Arc<Self>> {
         let config = pool::config(url)?;
         let pools = Pools::new(&config, limits.doubt_max)?;
         // One that is not there is the caller's to try again, and to say so.
         drop(pools.verbs.get().await.map_err(|error| pool::no_connection(&error))?);
         migrate(&pools, url).await?;
         partitions::make_ahead(&pools.client().await?, clock.now()).await.map_err(said)?;
+        let house = bodies::house(&pools.client().await?).await.map_err(said)?;
+        let depot = outside.map(|options| Depot::open(options, house, clock.clone())).transpose()?;
         let signals = Arc::new(Signals::default());
         let nudger = Arc::new(Nudger::start(signals.clone(), pools.verbs.clone()));
         tokio::spawn(wake::listen(config.clone(), Arc::downgrade(&signals)));
-        Ok(Self::start(config, pools, signals, nudger, clock, limits))
+        Ok(Self::start(config, pools, (signals, nudger), clock, limits, depot))
     }
 
     /// The same store, for what its leader of this term does. Its sessions say so to the server, which refuses their writes
@@ -139,16 +155,16 @@ impl Postgres {
     pub fn under(&self, term: Term) -> Arc<Self> {
         let (config, pools) = (self.config.clone(), self.pools.under(&self.config, term));
         let (signals, nudger) = (self.signals.clone(), self.nudger.clone());
-        Self::start(config, pools, signals, nudger, self.clock.clone(), self.limits.clone())
+        Self::start(config, pools, (signals, nudger), self.clock.clone(), self.limits.clone(), self.depot.clone())
     }
 
     fn start(
         config: Config,
         pools: Pools,
-        signals: Arc<Signals>,
-        nudger: Arc<Nudger>,
+        (signals, nudger): (Arc<Signals>, Arc<Nudger>),
         clock: Arc<dyn Clock>,
         limits: Limits,
+        depot: Option<Arc<Depot>>,
     ) -> Arc<Self> {
         let submits = {
             let (pools, clock, nudger, limit) = (pools.clone(), clock.clone(), nudger.clone(), limits.pending_max);
@@ -176,6 +192,7 @@ impl Postgres {
             pruner,
             clock,
             limits,
+            depot,
         })
     }
 
@@ -204,6 +221,10 @@ impl Postgres {
     /// Lets go of all connections. Verbs after this are refused.
     pub fn close(&self) {
         self.pools.verbs.close();
+    }
+
+    fn depot(&self) -> Option<&Depot> {
+        self.depot.as_deref()
     }
 
     async fn client(&self) -> Result<Object> {

@@ -14,7 +14,7 @@ use malla_wiki::{
 use super::pool::with_retries;
 use super::{Postgres, point, said, verb, wiki_commit, wiki_extractions as extractions, wiki_imports as imports};
 use super::{wiki_counts, wiki_reads as reads, wiki_sites as sites, wiki_tallies as tallies};
-use crate::{checks, wiki_ask, wiki_change, wiki_rows};
+use crate::{bodies, checks, wiki_ask, wiki_change, wiki_rows};
 
 #[async_trait]
 impl Wikis for Postgres {
@@ -86,13 +86,17 @@ impl Wikis for Postgres {
     }
 
     async fn block(&self, wiki: WikiId, pageid: PageId, number: u32) -> Result<Option<Block>> {
-        reads::block(&mut self.client().await?, wiki, pageid, number).await.map_err(said)
+        let row = { reads::block(&mut self.client().await?, wiki, pageid, number).await.map_err(said)? };
+        bodies::fetch_block(self.depot(), row).await
     }
 
-    async fn commit(&self, settled: Settled) -> Result<Committed> {
+    async fn commit(&self, mut settled: Settled) -> Result<Committed> {
         wiki_change::check(&settled.changes)?;
-        let (committed, rouse) =
-            verb!(self, "wiki.commit", |client, now| wiki_commit::commit(&mut client, &settled, now));
+        let deadline = bodies::place_blocks(self.depot(), &mut settled.changes).await?;
+        let (committed, rouse) = verb!(self, "wiki.commit", |client, now| async {
+            deadline.check(now)?;
+            wiki_commit::commit(&mut client, &settled, now).await
+        });
         self.nudger.rouse(rouse);
         Ok(committed)
     }
@@ -110,9 +114,13 @@ impl Wikis for Postgres {
         imports::list(&self.client().await?, scope, below, limit).await.map_err(said)
     }
 
-    async fn take_batch(&self, imported: Imported) -> Result<Committed> {
+    async fn take_batch(&self, mut imported: Imported) -> Result<Committed> {
         wiki_change::check(&imported.changes)?;
-        Ok(verb!(self, "wiki.import", |client, now| imports::take(&mut client, &imported, now)))
+        let deadline = bodies::place_blocks(self.depot(), &mut imported.changes).await?;
+        Ok(verb!(self, "wiki.import", |client, now| async {
+            deadline.check(now)?;
+            imports::take(&mut client, &imported, now).await
+        }))
     }
 
     async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {

@@ -187,6 +187,7 @@ async fn put_blocks(tx: &Transaction<'_>, blocks: &[(i64, &Block)]) -> Result<()
     let bytes: Vec<i64> = blocks.iter().map(|(_, block)| i64::from(block.bytes)).collect();
     let packed: Vec<&[u8]> = blocks.iter().map(|(_, block)| block.packed.as_slice()).collect();
     let statement = tx.prepare_cached(sql!("wiki/put_blocks")).await?;
-    tx.execute(&statement, &[&pages, &numbers, &bytes, &packed]).await?;
+    let objects: Vec<Option<&str>> = blocks.iter().map(|(_, block)| block.object.as_deref()).collect();
+    tx.execute(&statement, &[&pages, &numbers, &bytes, &packed, &objects]).await?;
     Ok(())
 }

@@ -126,5 +126,6 @@ async fn block_in(tx: &Transaction<'_>, wiki: WikiId, pageid: PageId, number: u3
     };
     let texts = tx.query(&tx.prepare_cached(sql!("wiki/texts_of_block")).await?, &place).await?;
     let texts = texts.iter().map(read_text).collect::<Result<_, _>>()?;
-    Ok(Some(Block { number, packed: row.get(1), bytes: u32::try_from(row.get::<_, i64>(0)).unwrap_or(0), texts }))
+    let bytes = u32::try_from(row.get::<_, i64>(0)).unwrap_or(0);
+    Ok(Some(Block { number, packed: row.get(1), bytes, texts, object: row.get(2) }))
 }

@@ -31,6 +31,7 @@ impl Sqlite {
             signals: self.signals.clone(),
             clock: self.clock.clone(),
             limits: self.limits.clone(),
+            depot: self.depot.clone(),
             term: Some(term),
         })
     }

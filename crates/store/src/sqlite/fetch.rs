@@ -7,11 +7,13 @@ use malla_fetch::{
 };
 use malla_queue::{Act, Arrivals, LaneSettings, LeaseToken, Leased, Result, Scope};
 
+use super::tx::Tx;
 use super::writer::Durability::{Power, Process};
 use super::{
     Sqlite, fetch_commit, fetch_devices as devices, fetch_jobs as jobs, fetch_pages as pages, fetch_pins as pins,
     fetch_sites as sites, fetch_trim,
 };
+use crate::bodies;
 use crate::fetch_rows::{ANSWERS, DEVICES};
 use crate::tour_rows::PINS;
 
@@ -38,7 +40,8 @@ impl Fetch for Sqlite {
     }
 
     async fn answers(&self, id: JobId, after: u64, limit: usize) -> Result<Vec<Answered>> {
-        self.read(move |conn| jobs::answers(conn, id, after, limit)).await
+        let rows = self.read(move |conn| jobs::answers(conn, id, after, limit)).await?;
+        bodies::fetch_answers(self.depot(), rows).await
     }
 
     async fn forget(&self, urls: Vec<UrlKey>, act: Act) -> Result<u64> {
@@ -72,8 +75,10 @@ impl Fetch for Sqlite {
         self.read(move |conn| sites::wanted(conn, &tokens)).await
     }
 
-    async fn commit(&self, commit: Commit) -> Result<Vec<Result<()>>> {
-        self.write("fetch.commit", Power, move |tx| fetch_commit::commit(tx, &commit)).await
+    async fn commit(&self, mut commit: Commit) -> Result<Vec<Result<()>>> {
+        let deadline = bodies::place_pages(self, self.depot(), &mut commit).await?;
+        let verb = move |tx: &mut Tx<'_>| deadline.check(tx.now).and_then(|()| fetch_commit::commit(tx, &commit));
+        self.write("fetch.commit", Power, verb).await
     }
 
     async fn answer_orphans(&self, limit: usize) -> Result<u64> {

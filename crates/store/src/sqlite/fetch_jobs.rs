@@ -10,6 +10,7 @@ use super::fetch_pages::{add_page, keep_page};
 use super::submit::submit_one;
 use super::tx::Tx;
 use super::{many, read, sql};
+use crate::bodies::Outside;
 use crate::codes::Code;
 use crate::fetch_plan::{self, AtOnce, Plan, Shelved, Wait};
 use crate::fetch_rows::{ANSWERS, JobRow, PageRow, forgotten, plain};
@@ -156,7 +157,7 @@ pub(super) fn cancel(tx: &mut Tx<'_>, scope: &Scope, id: JobId, act: &Act) -> Re
     })
 }
 
-pub(super) fn answers(conn: &Connection, id: JobId, after: u64, limit: usize) -> Result<Vec<Answered>> {
+pub(super) fn answers(conn: &Connection, id: JobId, after: u64, limit: usize) -> Result<Vec<Outside<Answered>>> {
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let rows = many(conn, sql!("fetch/answers"), (id.0.0, after, limit), |row| {
         let there: Option<String> = row.get(4)?;
@@ -164,8 +165,9 @@ pub(super) fn answers(conn: &Connection, id: JobId, after: u64, limit: usize) ->
         Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?, row.get::<_, i64>(3)?, page))
     })?;
     let read = |(n, url, from_cache, id, page): (i64, String, bool, i64, Option<PageRow>)| {
+        let object = page.as_ref().and_then(|page| page.object.clone());
         let page = page.map_or_else(|| Ok(forgotten(id, &url)), |page| page.read(id))?;
-        Ok(Answered { n: u64::try_from(n).unwrap_or(0), url, from_cache, page })
+        Ok((Answered { n: u64::try_from(n).unwrap_or(0), url, from_cache, page }, object))
     };
     rows.into_iter().map(read).collect()
 }
@@ -183,5 +185,6 @@ fn read_page(row: &Row<'_>, url: String) -> rusqlite::Result<PageRow> {
         took_ms: row.get(11)?,
         device: row.get(12)?,
         packed: row.get(13)?,
+        object: row.get(14)?,
     })
 }

@@ -50,7 +50,8 @@ pub(super) fn keep_page(tx: &Tx<'_>, page: i64) -> Result<()> {
 
 fn add_body(tx: &Tx<'_>, body: &CheckedBody) -> Result<i64> {
     let bytes = i64::try_from(body.bytes).unwrap_or(i64::MAX);
-    if tx.run(sql!("fetch/add_body"), (body.hash.0, bytes, &body.packed[..]))? == 1 {
+    let here: &[u8] = if body.object.is_some() { &[] } else { &body.packed[..] };
+    if tx.run(sql!("fetch/add_body"), (body.hash.0, bytes, here, &body.object))? == 1 {
         return Ok(tx.conn.last_insert_rowid());
     }
     let shared = tx.one(sql!("fetch/share_body"), (body.hash.0,), |row| row.get(0))?;

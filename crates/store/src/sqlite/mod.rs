@@ -11,6 +11,7 @@ mod analyze_commit;
 mod analyze_studies;
 mod analyze_sweep;
 pub mod backup;
+mod bodies;
 mod cluster;
 mod fetch;
 mod fetch_commit;
@@ -68,6 +69,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Params, Row};
 use tokio::sync::Semaphore;
 
 use crate::arrivals::Signals;
+use crate::bodies::Depot;
 use crate::causes::causes;
 use crate::verifying;
 use words::Words;
@@ -103,6 +105,8 @@ pub struct Sqlite {
     signals: Arc<Signals>,
     clock: Arc<dyn Clock>,
     limits: Limits,
+    /// Where large bodies lie, if not here.
+    depot: Option<Arc<Depot>>,
     /// All that is written through this handle is a leader's, and refused once another one leads.
     term: Option<Term>,
 }
@@ -117,10 +121,22 @@ impl Sqlite {
     /// Opens or makes the store at `path`. The caller sees to it that nobody else has it open.
     /// Leases of members are taken back and nobody leads: their process is gone. (Devices may still be at work.)
     pub async fn open(path: &Path, clock: Arc<dyn Clock>, limits: Limits) -> Result<Arc<Self>> {
+        Self::open_with(path, clock, limits, None).await
+    }
+
+    /// As [`Sqlite::open`], with large bodies in an object store.
+    pub async fn open_with(
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+        outside: Option<&crate::bodies::Options>,
+    ) -> Result<Arc<Self>> {
         let opened = path.to_owned();
         let (conn, words, readers) = tokio::task::spawn_blocking(move || open_all(&opened))
             .await
             .map_err(|error| Error::Internal(error.to_string()))??;
+        let house = conn.query_row(sql!("bodies/house"), (), |row| row.get(0)).map_err(broken)?;
+        let depot = outside.map(|options| Depot::open(options, house, clock.clone())).transpose()?;
         let signals = Arc::new(Signals::default());
         let (writer, thread) = Writer::start(conn, path, clock.clone(), signals.clone())?;
         let store = Arc::new(Self {
@@ -136,6 +152,7 @@ impl Sqlite {
             signals,
             clock,
             limits,
+            depot,
             term: None,
         });
         while store.reap_step(REAP_STEP, Some(Holder::MEMBER_PREFIX)).await? == REAP_STEP as u64 {}
@@ -159,6 +176,10 @@ impl Sqlite {
         if let Some(thread) = thread {
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
+    }
+
+    fn depot(&self) -> Option<&Depot> {
+        self.depot.as_deref()
     }
 
     pub fn path(&self) -> &Path {

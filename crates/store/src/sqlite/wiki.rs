@@ -11,10 +11,11 @@ use malla_wiki::{
     NewImport, NewWiki, Page, PageId, RevId, Revision, Row, Settled, TextHash, TextPlace, Wiki, WikiId, Wikis,
 };
 
+use super::tx::Tx;
 use super::writer::Durability::{Power, Process};
 use super::{Sqlite, wiki_commit, wiki_extractions as extractions, wiki_imports as imports, wiki_reads as reads};
 use super::{in_one_view, wiki_counts, wiki_sites as sites, wiki_tallies as tallies};
-use crate::{checks, wiki_ask, wiki_change, wiki_rows};
+use crate::{bodies, checks, wiki_ask, wiki_change, wiki_rows};
 
 #[async_trait]
 impl Wikis for Sqlite {
@@ -92,12 +93,15 @@ impl Wikis for Sqlite {
     }
 
     async fn block(&self, wiki: WikiId, pageid: PageId, number: u32) -> Result<Option<Block>> {
-        self.read(move |conn| in_one_view(conn, |conn| reads::block(conn, wiki, pageid, number))).await
+        let row = self.read(move |conn| in_one_view(conn, |conn| reads::block(conn, wiki, pageid, number))).await?;
+        bodies::fetch_block(self.depot(), row).await
     }
 
-    async fn commit(&self, settled: Settled) -> Result<Committed> {
+    async fn commit(&self, mut settled: Settled) -> Result<Committed> {
         wiki_change::check(&settled.changes)?;
-        self.write("wiki.commit", Power, move |tx| wiki_commit::commit(tx, &settled)).await
+        let deadline = bodies::place_blocks(self.depot(), &mut settled.changes).await?;
+        let verb = move |tx: &mut Tx<'_>| deadline.check(tx.now).and_then(|()| wiki_commit::commit(tx, &settled));
+        self.write("wiki.commit", Power, verb).await
     }
 
     async fn begin_import(&self, scope: &Scope, new: NewImport, act: Act) -> Result<Import> {
@@ -116,9 +120,11 @@ impl Wikis for Sqlite {
         self.read(move |conn| imports::list(conn, &scope, below, limit)).await
     }
 
-    async fn take_batch(&self, imported: Imported) -> Result<Committed> {
+    async fn take_batch(&self, mut imported: Imported) -> Result<Committed> {
         wiki_change::check(&imported.changes)?;
-        self.write("wiki.import", Power, move |tx| imports::take(tx, &imported)).await
+        let deadline = bodies::place_blocks(self.depot(), &mut imported.changes).await?;
+        let verb = move |tx: &mut Tx<'_>| deadline.check(tx.now).and_then(|()| imports::take(tx, &imported));
+        self.write("wiki.import", Power, verb).await
     }
 
     async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {

@@ -170,7 +170,7 @@ fn put_texts(tx: &Tx<'_>, page: i64, change: &PageChange) -> Result<()> {
     let mut old = BTreeMap::new();
     for block in &change.blocks {
         old.extend(wiki_reads::texts(tx.conn, page, i64::from(block.number))?);
-        tx.run(sql!("wiki/put_block"), (page, block.number, block.bytes, &block.packed))?;
+        tx.run(sql!("wiki/put_block"), (page, block.number, block.bytes, &block.packed, &block.object))?;
     }
     for (hash, place) in change.blocks.iter().flat_map(|block| &block.texts) {
         if old.remove(hash).as_ref() != Some(place) {

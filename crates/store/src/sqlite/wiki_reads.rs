@@ -97,11 +97,11 @@ pub(super) fn uses(
 
 pub(super) fn block(conn: &Connection, wiki: WikiId, pageid: PageId, number: u32) -> Result<Option<Block>> {
     let found = many(conn, sql!("wiki/block"), (wiki.0, pageid.0, number), |row| {
-        Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?))
+        Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
     })?;
-    let Some((page, bytes, packed)) = found.into_iter().next() else { return Ok(None) };
+    let Some((page, bytes, packed, object)) = found.into_iter().next() else { return Ok(None) };
     let texts = texts(conn, page, i64::from(number))?;
-    Ok(Some(Block { number, packed, bytes, texts }))
+    Ok(Some(Block { number, packed, bytes, texts, object }))
 }
 
 /// The texts of a block, in their order.

@@ -14,6 +14,7 @@ use malla_queue::{
     Act, Clock, Ending, Failure, Holder, Kind, LaneKey, LaneSettings, LeaseRequest, Leased, Limits, ManualClock,
     NewTask, Outcome, Queue, Result, RetryDelays, Room, Scope, State, TaskFilter, TaskId, UnixMs, Verdict,
 };
+use malla_store::bodies::Bodies;
 use malla_store::postgres::Postgres;
 use malla_store::sqlite::Sqlite;
 use malla_wiki::Wikis;
@@ -32,6 +33,7 @@ pub(crate) struct House {
     pub(crate) analyze: Arc<dyn Analyze>,
     pub(crate) wikis: Arc<dyn Wikis>,
     pub(crate) cluster: Arc<dyn Cluster>,
+    pub(crate) bodies: Arc<dyn Bodies>,
     /// The same house for its leader of this term.
     pub(crate) under: Box<dyn Fn(Term) -> House + Send + Sync>,
     pub(crate) clock: Arc<ManualClock>,
@@ -44,7 +46,9 @@ pub(crate) fn small_limits() -> Limits {
 }
 
 /// What both stores have beside their verbs.
-trait Store: Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster {
+pub(crate) trait Store:
+    Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster + Bodies
+{
     fn under(&self, term: Term) -> Arc<Self>;
 }
 
@@ -60,7 +64,7 @@ impl Store for Postgres {
     }
 }
 
-fn house<S: Store>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House {
+pub(crate) fn house<S: Store>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tempfile::TempDir>) -> House {
     let (fenced, its_clock) = (store.clone(), clock.clone());
     House {
         under: Box::new(move |term| house(Store::under(&*fenced, term), its_clock.clone(), None)),
@@ -73,7 +77,8 @@ fn house<S: Store>(store: Arc<S>, clock: Arc<ManualClock>, directory: Option<tem
         tours: store.clone(),
         analyze: store.clone(),
         wikis: store.clone(),
-        cluster: store,
+        cluster: store.clone(),
+        bodies: store,
         clock,
         _directory: directory,
     }
@@ -141,6 +146,27 @@ macro_rules! on_both_stores {
     };
 }
 pub(crate) use on_both_stores;
+
+/// Runs each test on both stores, and on both again with all bodies in an object store.
+macro_rules! on_both_stores_and_objects {
+    ($($name:ident),* $(,)?) => {
+        $crate::harness::on_both_stores!($($name),*);
+        mod sqlite_objects {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name($crate::harness_bodies::Home::sqlite().open(Some(&$crate::harness_bodies::all())).await).await;
+            })*
+        }
+        mod postgres_objects {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let home = $crate::harness_bodies::Home::postgres().await;
+                super::$name(home.open(Some(&$crate::harness_bodies::all())).await).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both_stores_and_objects;
 
 pub(crate) fn lane(name: &str) -> LaneKey {
     format!("drill/{name}").parse().expect("a lane key")

@@ -9,6 +9,7 @@ mod conformance;
 mod embedded;
 mod harness;
 mod harness_analyze;
+mod harness_bodies;
 mod harness_fetch;
 mod harness_notify;
 mod harness_wiki;

@@ -10,6 +10,7 @@
 mod analyses;
 mod audit;
 mod audited;
+mod bodies;
 mod caller;
 mod clients;
 mod deliveries;

@@ -22,7 +22,7 @@ use super::{repeat, require_crash_points};
 
 pub(super) const GAP_MS: u64 = 50;
 /// How long one try of a request may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// The server fetches itself; its leases are short.
 pub(super) const ALONE: Variables<'static> = &[
     ("MALLA_ALLOW_PRIVATE", "true"),
@@ -77,7 +77,7 @@ fn campaign(store: Store) {
     }
     let server = world.start_with(ALONE);
     clients.go_to(world.way_to(&server));
-    let jobs = clients.stop_and_audit();
+    let jobs = clients.stop_and_audit().len();
     drop(server);
     let seen = Arc::into_inner(origin).expect("the clients have ended").seen();
     polite(&seen);
@@ -86,7 +86,7 @@ fn campaign(store: Store) {
 }
 
 /// Lets the clients at a server until it is gone; what it said.
-fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String {
+pub(super) fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String {
     if server.comes_up() {
         clients.go_to(world.way_to(&server));
     }
@@ -96,13 +96,15 @@ fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String
 }
 
 /// Jobs that were acknowledged, each with its URLs.
-type Jobs = BTreeMap<String, Vec<String>>;
+pub(super) type Jobs = BTreeMap<String, Vec<String>>;
 
 pub(super) type Clients = clients::Clients<Shared>;
 type Hand = clients::Hand<Shared>;
 
 pub(super) struct Shared {
     origin: Arc<Origin>,
+    /// Of each site.
+    pages: u64,
     jobs: Mutex<Jobs>,
     keys: AtomicU64,
 }
@@ -110,7 +112,12 @@ pub(super) struct Shared {
 impl Clients {
     /// `timeout` is how long one try of a request may take.
     pub(super) fn start(origin: &Arc<Origin>, dice: &mut Dice, timeout: Duration) -> Self {
-        let shared = Shared { origin: origin.clone(), jobs: Mutex::default(), keys: AtomicU64::new(0) };
+        Self::start_wide(origin, PAGES, dice, timeout)
+    }
+
+    /// As [`Clients::start`], with so many pages of each site.
+    pub(super) fn start_wide(origin: &Arc<Origin>, pages: u64, dice: &mut Dice, timeout: Duration) -> Self {
+        let shared = Shared { origin: origin.clone(), pages, jobs: Mutex::default(), keys: AtomicU64::new(0) };
         let mut clients = clients::Clients::new(shared, timeout, dice);
         for _ in 0..CLIENTS {
             clients.add(dice, async |mut hand: Hand| {
@@ -123,8 +130,8 @@ impl Clients {
         clients
     }
 
-    /// Every job has each of its pages once, and the store agrees with itself. Returns how many jobs there are.
-    pub(super) fn stop_and_audit(mut self) -> usize {
+    /// Every job has each of its pages once, and the store agrees with itself. Returns the jobs.
+    pub(super) fn stop_and_audit(mut self) -> Jobs {
         self.end();
         self.runtime.block_on(async {
             let jobs = self.shared.jobs.lock().expect("no panic while it is held").clone();
@@ -136,7 +143,7 @@ impl Clients {
             });
             read.buffer_unordered(AT_ONCE).collect::<()>().await;
             self.all_is_well().await;
-            jobs.len()
+            jobs
         })
     }
 }
@@ -146,7 +153,7 @@ impl Hand {
     async fn ask(&mut self) {
         let Self { caller, shared, dice, .. } = self;
         let mut place = |count: u64| usize::try_from(dice.roll(count)).expect("small");
-        let mut urls: Vec<String> = (0..URLS).map(|_| shared.origin.url(place(SITES), place(PAGES))).collect();
+        let mut urls: Vec<String> = (0..URLS).map(|_| shared.origin.url(place(SITES), place(shared.pages))).collect();
         let body = json!({ "urls": urls, "cached": dice.one_in(2) });
         let key = format!("job-{}", shared.keys.fetch_add(1, Ordering::Relaxed));
         let answer = caller.write(&Method::POST, "/api/v1/fetch", Some(&body), &key).await;

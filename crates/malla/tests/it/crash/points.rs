@@ -72,8 +72,8 @@ fn every_point(store: Store) {
 fn verbs() -> Vec<&'static str> {
     let mut verbs: Vec<_> = POINTS.iter().map(|point| point.split('.').next().unwrap_or(point)).collect();
     verbs.dedup();
-    // Events, pages, crawls, analyses and histories have a load and an audit of their own.
-    verbs.retain(|verb| !["accept", "fetch", "tour", "analyze", "wiki"].contains(verb));
+    // Events, pages, crawls, analyses, histories and bodies have a load and an audit of their own.
+    verbs.retain(|verb| !["accept", "fetch", "tour", "analyze", "wiki", "bodies"].contains(verb));
     verbs
 }
 

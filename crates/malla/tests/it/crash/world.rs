@@ -43,6 +43,14 @@ impl World {
         Self::on(self.store.clone())
     }
 
+    /// Where the store is.
+    pub(super) fn store(&self) -> String {
+        match self.store.as_str() {
+            "" => format!("sqlite:{}", self.place.data().join("malla.db").display()),
+            url => url.to_owned(),
+        }
+    }
+
     /// A process that may not come up.
     pub(super) fn spawn(&self, crash_at: Option<&str>, more: Variables<'_>) -> Server {
         let lease = LEASE.as_secs().to_string();

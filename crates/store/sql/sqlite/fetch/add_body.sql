@@ -1,1 +1,1 @@
-INSERT INTO body (hash, pages, bytes, packed) VALUES (?1, 1, ?2, ?3) ON CONFLICT (hash) DO NOTHING
+INSERT INTO body (hash, pages, bytes, packed, object) VALUES (?1, 1, ?2, ?3, ?4) ON CONFLICT (hash) DO NOTHING

@@ -5,10 +5,10 @@ use std::time::Duration;
 use malla_fetch::{CacheSize, NewPage, PageId, Settlement, Shelf, Trouble, TroubleKind, Validators};
 use malla_queue::{Clock as _, Leased};
 
-use crate::harness::{House, act, on_both_stores};
+use crate::harness::{House, act, on_both_stores_and_objects};
 use crate::harness_fetch::{FRESH, anew, body, raw, renewal, shelf, task_of, url, urls_of};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     a_fresh_page_is_given_out_at_once,
     a_stale_page_is_asked_for_with_its_validators,
     a_job_may_want_nothing_from_the_cache,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use malla_fetch::{PageTask, Settled, Settlement, Tally, TroubleKind};
 use malla_queue::{Error, Failure, Leased, Move, Scope, State, Verdict};
 
-use crate::harness::{House, LEASE, act, on_both_stores};
+use crate::harness::{House, LEASE, act, on_both_stores_and_objects};
 use crate::harness_fetch::{LANES, task_of, url, urls_of};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     a_lost_lease_is_refused_and_changes_nothing,
     the_same_commit_twice_counts_once,
     what_is_tried_again_tells_nobody,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use malla_fetch::{DeviceId, Job, JobId, Keep, NewJob, PageTask, Seen, Settled, Settlement, Wanted};
 use malla_queue::{Failure, Holder, LeaseRequest, Leased, Move, Room, Scope, Verdict};
 
-use crate::harness::{House, LEASE, act, on_both_stores};
+use crate::harness::{House, LEASE, act, on_both_stores_and_objects};
 use crate::harness_fetch::{new_job, renewal, task_of, url};
 
-on_both_stores!(whatever_happens_at_the_same_time_every_job_is_answered);
+on_both_stores_and_objects!(whatever_happens_at_the_same_time_every_job_is_answered);
 
 const CLIENTS: u64 = 6;
 const STEPS: usize = 50;

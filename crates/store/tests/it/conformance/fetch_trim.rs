@@ -5,10 +5,10 @@ use std::time::Duration;
 use malla_fetch::{CacheSize, Keep, Page, Seen, Settlement};
 use malla_queue::{Clock as _, Error, Retention, Scope};
 
-use crate::harness::{House, act, on_both_stores};
+use crate::harness::{House, act, on_both_stores_and_objects};
 use crate::harness_fetch::{FRESH, anew, body, raw, url};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     the_least_used_leave_the_cache_first,
     a_page_that_is_given_out_counts_as_used,
     the_cache_keeps_within_its_bytes,

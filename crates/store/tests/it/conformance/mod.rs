@@ -9,6 +9,8 @@ mod analyze_studies;
 mod analyze_sweep;
 mod analyze_together;
 mod audit;
+mod bodies;
+mod bodies_moving;
 mod cluster;
 mod cluster_fence;
 mod fetch_cache;

@@ -8,10 +8,10 @@ use malla_wiki::{
     Committed, EXTRACT, ExtractionState, Limits, PageChange, PageFacts, PageId, RevId, Revision, Settled, Value, WikiId,
 };
 
-use crate::harness::{House, LEASE, on_both_stores};
+use crate::harness::{House, LEASE, on_both_stores_and_objects};
 use crate::harness_wiki::{PAGE, change, change_with_texts, mark, new_task, revision, step};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     a_new_page_is_kept_with_its_revisions,
     a_history_is_in_the_order_of_time_and_number,
     a_stale_change_writes_nothing_and_the_lease_is_held,

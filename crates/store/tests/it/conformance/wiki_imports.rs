@@ -6,10 +6,10 @@ use malla_access::AuditFilter;
 use malla_queue::{Clock as _, Error, Scope, TaskId};
 use malla_wiki::{Committed, Import, ImportId, Imported, NewImport, NewWiki, PageChange, PageId, WikiId};
 
-use crate::harness::{House, START, act, on_both_stores};
+use crate::harness::{House, START, act, on_both_stores_and_objects};
 use crate::harness_wiki::{API, PAGE, change, change_with_texts, new_wiki, revision};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     an_import_begins_and_goes_on_under_its_name,
     batches_are_taken_in_and_counted,
     a_batch_that_was_taken_in_before_changes_nothing,

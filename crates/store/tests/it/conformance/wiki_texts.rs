@@ -3,10 +3,10 @@
 use malla_wiki::texts::{Packer, erase};
 use malla_wiki::{Committed, PageChange, PageId, Revision, TextHash};
 
-use crate::harness::{House, on_both_stores};
+use crate::harness::{House, on_both_stores_and_objects};
 use crate::harness_wiki::{PAGE, change, change_with_texts, revision, text_of};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     texts_read_back_from_their_block,
     a_block_that_grows_keeps_what_was_in_it,
     several_blocks_are_told_apart,

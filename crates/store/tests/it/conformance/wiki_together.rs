@@ -6,10 +6,10 @@ use futures_util::future::join_all;
 use malla_queue::Error;
 use malla_wiki::{Committed, NewExtraction, PageChange, PageId, Revision, VISIT, WikiId};
 
-use crate::harness::{House, act, on_both_stores};
+use crate::harness::{House, act, on_both_stores_and_objects};
 use crate::harness_wiki::{PAGE, change, new_extraction, new_task, revision};
 
-on_both_stores!(
+on_both_stores_and_objects!(
     the_same_page_asked_for_many_times_at_once_is_one_extraction,
     the_last_place_goes_to_one,
     of_changes_from_one_copy_one_is_written,

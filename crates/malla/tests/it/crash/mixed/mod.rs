@@ -325,7 +325,7 @@ impl Campaign {
         let (analysts, clients, readers) = (self.analysts, self.clients, self.readers);
         let (analyses, jobs, extractions) = std::thread::scope(|scope| {
             let analyses = scope.spawn(|| analysts.stop_and_audit());
-            let jobs = scope.spawn(|| clients.stop_and_audit());
+            let jobs = scope.spawn(|| clients.stop_and_audit().len());
             let extractions = readers.stop_and_audit(&Http::new(), &way);
             (analyses.join().expect("analyses are whole"), jobs.join().expect("jobs are whole"), extractions)
         });

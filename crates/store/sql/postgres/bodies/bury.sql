@@ -1,0 +1,1 @@
+DELETE FROM dead_object WHERE name = ANY ($1::text[])

@@ -1,0 +1,1 @@
+UPDATE object_store SET swept = greatest(swept, $1)

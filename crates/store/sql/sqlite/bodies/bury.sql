@@ -1,0 +1,1 @@
+DELETE FROM dead_object WHERE name = ?1

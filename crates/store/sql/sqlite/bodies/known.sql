@@ -1,0 +1,2 @@
+-- unique index on hash
+SELECT 1 FROM body WHERE hash = ?1

@@ -1,0 +1,1 @@
+UPDATE object_store SET swept = max(swept, ?1)

@@ -1,0 +1,1 @@
+SELECT swept FROM object_store
