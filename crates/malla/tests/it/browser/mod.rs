@@ -7,6 +7,7 @@ mod events;
 mod fetching;
 mod furniture;
 mod house;
+mod language;
 mod live;
 mod login;
 mod page;
