@@ -253,7 +253,7 @@ fn account(caller: &Caller, person: &Person, version: &str) -> Markup {
                 form.themes method="post" action="/language" role="group" aria-label=(t!("Language")) {
                     (parts::form_secret(person)) (parts::back(person))
                     @for lang in Lang::ALL {
-                        button name="language" value=(lang.code()) title=(lang.name()) aria-label=(lang.name()) lang=(lang.code())
+                        button name="language" value=(lang.code()) title=(lang.name()) aria-label=(format!("{} – {}", lang.code().to_uppercase(), lang.name())) lang=(lang.code())
                             aria-pressed=(lang == Lang::now()) { (lang.code().to_uppercase()) }
                     }
                 }

@@ -204,6 +204,7 @@ pub(crate) fn send(place: &Place, server: &Server, method: &str, path: &str, bod
     let token = std::fs::read_to_string(place.data().join("admin.token")).expect("a token");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(LONG).build().expect("a client");
         let method = method.parse().expect("a method");
         let request = client.request(method, format!("{}{path}", server.url)).bearer_auth(token.trim());

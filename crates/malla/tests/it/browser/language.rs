@@ -43,11 +43,11 @@ fn a_browser_that_asks_for_spanish_gets_it_and_its_reader_may_choose_english() {
     browser.press("Pausar");
     browser.sees("en pausa ·");
 
-    browser.press("English");
+    browser.press("EN – English");
     browser.sees_heading("Events");
     assert_eq!(browser.ask("return document.documentElement.lang"), "en");
     browser.open("/");
     browser.sees_heading("Overview");
-    browser.press("Español");
+    browser.press("ES – Español");
     browser.sees_heading("Resumen");
 }
