@@ -81,7 +81,7 @@ impl House {
 
     pub(crate) async fn with(settings: Settings) -> Self {
         // More than a test begins.
-        let analyzing = AnalyzeOptions { studies_max: 1_000, ..AnalyzeOptions::default() };
+        let analyzing = AnalyzeOptions { studies_max: 10_000, ..AnalyzeOptions::default() };
         Self::open(settings, analyzing, CONTACT).await
     }
 

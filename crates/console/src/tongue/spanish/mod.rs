@@ -22,6 +22,7 @@
 //! `"text#about"` is a text whose Spanish depends on what it is about. Values stand at `{}`; those with a name may
 //! change places.
 
+mod alerts;
 mod analyze;
 mod fetch;
 mod house;
@@ -34,4 +35,4 @@ pub(super) type Pairs = &'static [(&'static str, &'static str)];
 
 /// A room has a table of its own.
 pub(super) const TABLES: &[Pairs] =
-    &[house::PAIRS, work::PAIRS, notify::PAIRS, fetch::PAIRS, wiki::PAIRS, analyze::PAIRS];
+    &[house::PAIRS, work::PAIRS, notify::PAIRS, alerts::PAIRS, fetch::PAIRS, wiki::PAIRS, analyze::PAIRS];

@@ -25,7 +25,7 @@ async fn hostile_names_are_text_on_every_page() {
     fetch::join(&house, "ana", HOSTILE, "DE").await;
     fetch::bring(&house, 200, HOSTILE, HOSTILE.as_bytes()).await;
     pages.extend([format!("{job}/results/1"), format!("{job}/results/2"), job]);
-    let evil = wiki::found(&house, house.ops, HOSTILE).await;
+    let evil = wiki::found(&house, house.ops, "evil").await;
     let text = wiki::revision(7, 71, HOSTILE, HOSTILE);
     wiki::keep(&house, evil.id, 7, HOSTILE, vec![text, wiki::revision(7, 72, HOSTILE, "other")]).await;
     let of_wiki = format!("/wiki/wikis/{}", evil.id);

@@ -79,6 +79,7 @@ struct Client {
 impl Client {
     fn new(seed: String) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().timeout(LONG).build().expect("a client");
         Self { runtime, http, seed, acknowledged: Vec::new(), keys: 0 }
     }
