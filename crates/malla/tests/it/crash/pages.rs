@@ -171,7 +171,12 @@ impl Hand {
 async fn results(caller: &Caller, job: &str) -> Vec<String> {
     let servers = caller.known();
     let url = format!("{}/api/v1/fetch/{job}/results", servers.urls[0]);
-    let answer = caller.http.get(&url).bearer_auth(&servers.token).send().await.expect("an answer");
+    let ask = || caller.http.get(&url).bearer_auth(&servers.token).send();
+    // A connection that was kept may have been closed by a server that restarts.
+    let answer = match ask().await {
+        Ok(answer) => answer,
+        Err(_) => ask().await.expect("an answer"),
+    };
     let text = answer.error_for_status().expect("results").text().await.expect("all of them in time");
     let read = |line: &str| {
         let result: Value = serde_json::from_str(line).expect("JSON");
