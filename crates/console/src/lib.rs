@@ -13,6 +13,7 @@ mod caller;
 mod cluster;
 mod content;
 mod cookie;
+mod difference;
 mod export;
 mod fetch;
 mod form;
@@ -53,6 +54,7 @@ use malla_access::{Access, Passwords, Role, Secret};
 use malla_analyze::Analyze;
 use malla_cluster::Cluster;
 use malla_fetch::Fetch;
+use malla_fetch::tour::Tours;
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
 use malla_wiki::{Asking, Reader, Wikis};
@@ -129,6 +131,7 @@ pub struct Services {
     pub intake: Arc<Intake>,
     pub fetch: Arc<dyn Fetch>,
     pub fetching: Fetching,
+    pub tours: Arc<dyn Tours>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     /// Takes extractions in.
@@ -173,6 +176,7 @@ pub(crate) struct House {
     intake: Arc<Intake>,
     fetch: Arc<dyn Fetch>,
     fetching: Fetching,
+    tours: Arc<dyn Tours>,
     analyze: Arc<dyn Analyze>,
     wikis: Arc<dyn Wikis>,
     reader: Reader,
@@ -216,6 +220,7 @@ impl House {
             intake: services.intake,
             fetch: services.fetch,
             fetching: services.fetching,
+            tours: services.tours,
             analyze: services.analyze,
             reader: Reader::new(services.wikis.clone()),
             wikis: services.wikis,

@@ -10,13 +10,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use malla_access::{Secret, check_name};
 use malla_queue::Act;
-use maud::html;
+use maud::{Markup, html};
 
 use crate::caller::Caller;
 use crate::frame::Page;
 use crate::params::{Params, local_path};
 use crate::refusal::Refusal;
-use crate::tongue::Text;
+use crate::tongue::{Lang, Text};
 use crate::visitor::{Posted, See};
 use crate::{Console, cookie, icons, parts};
 
@@ -53,7 +53,20 @@ fn form(status: StatusCode, name: &str, next: &str, error: Option<&str>) -> Page
             }))
             button.primary { (t!("Sign in")) }
         }
+        (languages(next))
     })
+}
+
+/// The same page in the other languages.
+fn languages(next: &str) -> Markup {
+    html! {
+        nav.languages aria-label=(t!("Language")) {
+            @for lang in Lang::ALL {
+                a href=(Params::from([("language", lang.code()), ("next", next)]).link("/login/language")) lang=(lang.code())
+                    hreflang=(lang.code()) aria-current=[(lang == Lang::now()).then_some("true")] { (lang.name()) }
+            }
+        }
+    }
 }
 
 pub(crate) async fn sign_in(State(console): State<Console>, request: Request) -> Result<Response, Response> {

@@ -122,7 +122,7 @@ pub(crate) fn mendable(error: Error) -> Result<String, Refusal> {
 }
 
 /// A capital at the beginning, a full stop at the end.
-fn as_sentence(text: String) -> String {
+pub(crate) fn as_sentence(text: String) -> String {
     let stop = if text.is_empty() || text.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{}{stop}", words::capital(&text))
 }

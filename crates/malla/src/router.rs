@@ -67,6 +67,7 @@ pub(crate) fn router(
         intake: notifying.intake.clone(),
         fetch: fetching.fetch.clone(),
         fetching: fetching.for_console(),
+        tours: fetching.tours.clone(),
         analyze: analyzing.analyze.clone(),
         wikis: wiki.wikis.clone(),
         asking: wiki.asking.clone(),

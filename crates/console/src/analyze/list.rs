@@ -1,8 +1,10 @@
 //! The list of analyses, newest first.
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_access::Permission;
 use malla_analyze::{Study, StudyId};
+use malla_queue::GroupId;
 use maud::{Markup, html};
 
 use super::{ANALYSES, table};
@@ -12,7 +14,7 @@ use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, groups, parts};
+use crate::{Console, export, groups, parts};
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -29,8 +31,38 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let page = Page::new(ANALYSES, t!("Analyses")).lead(
         html! { (t!("Answers over streams of records, each counted exactly once whatever happens on the way.")) },
     );
+    let page = page.csv("/analyses.csv".to_owned()).api(person, "/api/v1/analyses");
     let rows = rows(console, person, &found.items).await?;
     Ok(found.on(page, params, Order::NewestFirst, "analyses", rows))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {
+    const COLUMNS: [&str; 8] = ["analysis", "kind", "state", "batches", "mapped", "bytes", "group", "created_at"];
+    let scope = visitor.principal.scope();
+    export::csv("analyses", &COLUMNS, move |below: Option<StudyId>, most| {
+        let (console, scope) = (console.clone(), scope.clone());
+        async move {
+            let studies = console.analyze.studies(&scope, below, most).await?;
+            let ids: Vec<GroupId> = studies.iter().filter_map(|study| study.group).collect();
+            let names = console.access.group_names(&ids).await?;
+            let next = studies.last().map(|study| study.id).filter(|_| studies.len() == most);
+            let group = |study: &Study| study.group.and_then(|id| names.get(&id)).cloned().unwrap_or_default();
+            Ok((studies.iter().map(|study| cells(study, group(study))).collect(), next))
+        }
+    })
+}
+
+fn cells(study: &Study, group: String) -> Vec<String> {
+    vec![
+        study.id.to_string(),
+        study.kind.clone(),
+        study.state.name().to_owned(),
+        study.taken.to_string(),
+        study.mapped.to_string(),
+        study.bytes.to_string(),
+        group,
+        export::moment(Some(study.created_at)),
+    ]
 }
 
 async fn rows(console: &Console, person: &Person, studies: &[Study]) -> Result<Markup, Refusal> {

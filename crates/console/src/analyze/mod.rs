@@ -25,6 +25,7 @@ pub(crate) const ANALYSES: &str = "/analyses";
 pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route(ANALYSES, get(list::show))
+        .route("/analyses.csv", get(list::csv))
         .route("/analyses/{id}", get(detail::show))
         .route("/analyses/{id}/cancel", post(detail::cancel))
         .route("/analyses/{id}/forget", post(detail::forget))

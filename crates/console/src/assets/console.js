@@ -129,6 +129,12 @@
     });
   };
 
+  // Rows that scroll sideways on a phone show where one is.
+  document.querySelectorAll(".side nav, .tabs, .chips").forEach((row) => {
+    const here = row.querySelector("[aria-current]");
+    if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - row.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+  });
+
   addCopyButtons(document);
   if (!bar) return;
 

@@ -3,6 +3,7 @@
 mod devices;
 mod jobs;
 mod sites;
+pub(crate) mod tours;
 
 use std::time::Duration;
 
@@ -28,7 +29,14 @@ const SITE: &str = "/fetch/site";
 pub(crate) const DEVICES: &str = "/fetch/devices";
 
 /// The pages of this room in the navigation.
-pub(crate) const PAGES: &[(&str, Text)] = &[(JOBS, key!("Jobs")), (SITES, key!("Sites")), (DEVICES, key!("Devices"))];
+pub(crate) const PAGES: &[(&str, Text)] = &[
+    (JOBS, key!("Jobs")),
+    (tours::CRAWLS, key!("Crawls")),
+    (tours::WATCHES, key!("Watches")),
+    (tours::COMPARISONS, key!("Comparisons")),
+    (SITES, key!("Sites")),
+    (DEVICES, key!("Devices")),
+];
 
 /// The name by which robots.txt knows us.
 const AGENT: &str = "MallaBot";
@@ -40,6 +48,7 @@ pub(crate) fn routes() -> Router<Console> {
     Router::new()
         .route("/fetch", get(async || Redirect::to(JOBS)))
         .route(JOBS, get(jobs::list::show))
+        .route("/fetch/jobs.csv", get(jobs::list::csv))
         .route(NEW_JOB, new_job)
         .route("/fetch/jobs/{id}", get(jobs::detail::show))
         .route("/fetch/jobs/{id}/cancel", post(jobs::detail::cancel))
@@ -49,6 +58,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route(DEVICES, get(devices::list::show))
         .route("/fetch/devices.csv", get(devices::list::csv))
         .route("/fetch/devices/{id}/block", post(devices::block))
+        .merge(tours::routes())
 }
 
 /// The page at `path`, if it is a live one of this room.
@@ -63,10 +73,10 @@ pub(crate) async fn live_page(
         SITES => sites::list::page(console, params).await,
         SITE => sites::detail::page(console, person, params).await,
         DEVICES => devices::list::page(console, person, params).await,
-        _ => {
-            let id = path.strip_prefix("/fetch/jobs/").filter(|id| !id.contains('/'))?;
-            jobs::detail::page(console, person, id, params).await
-        }
+        _ => match path.strip_prefix("/fetch/jobs/").filter(|id| !id.contains('/')) {
+            Some(id) => jobs::detail::page(console, person, id, params).await,
+            None => return tours::live_page(console, person, path, params).await,
+        },
     })
 }
 

@@ -7,7 +7,7 @@ use malla_access::Permission;
 use malla_queue::{Lane, LaneChange, State, UnixMs};
 use maud::{Markup, html};
 
-use super::{Pausing, gap, pause_button, read_key, readiness};
+use super::{Held, Pausing, ceiling, gap, held, read_key, standing, switch};
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
@@ -43,13 +43,14 @@ async fn around(console: &Console, person: &Person, lane: &Lane, typed: &Typed) 
         Some(group) => console.access.group_names(&[group]).await?.remove(&group),
         None => None,
     };
+    let held = held(console, &person.principal.scope(), std::slice::from_ref(lane)).await?;
     Ok(Page::new("/lanes", lane.key.to_string())
         .up("/lanes", t!("Lanes"))
-        .live("lane", facts(person, console.now(), lane, group.as_deref()))
+        .live("lane", facts(person, console.now(), lane, &held, group.as_deref()))
         .still(html! { @if person.may(Permission::Change) { (settings(person, lane, typed)) } }))
 }
 
-fn facts(person: &Person, now: UnixMs, lane: &Lane, group: Option<&str>) -> Markup {
+fn facts(person: &Person, now: UnixMs, lane: &Lane, held: &Held, group: Option<&str>) -> Markup {
     let own = Params::from([("lane", lane.key.as_str())]);
     let (tasks, of) = (own.link("/tasks"), |state: State| own.with("state", state.name()).link("/tasks"));
     html! {
@@ -62,10 +63,10 @@ fn facts(person: &Person, now: UnixMs, lane: &Lane, group: Option<&str>) -> Mark
             }
         }
         section.card {
-            div.card-head { h2 { (t!("Facts")) } (pause_button(person, lane, Pausing::Lane)) }
+            div.card-head { h2 { (t!("Facts")) } (switch(person, lane, held, Pausing::Lane)) }
             dl.facts {
-                dt { (t!("Next start")) } dd { (readiness(lane, now)) }
-                dt { (t!("Ceiling")) } dd { (rich!("{} at once", lane.settings.ceiling)) }
+                dt { (t!("Next start")) } dd { (standing(lane, held, now)) }
+                dt { (t!("Ceiling")) } dd { (rich!("{} at once", ceiling(lane))) }
                 dt { (t!("Gap")) } dd { (gap(lane)) }
                 dt { (t!("Group")) }
                 dd { @match group { Some(group) => (group), None => span.quiet { (t!("none: seen by admins only")) } } }

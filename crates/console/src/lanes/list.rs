@@ -6,7 +6,7 @@ use axum::response::Response;
 use malla_queue::{Lane, LaneFilter, LaneKey, LanePage, Room, State, UnixMs};
 use maud::{Markup, html};
 
-use super::{Pausing, gap, pause_button, readiness};
+use super::{Held, Pausing, bulk, ceiling, gap, held, standing, switch};
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
@@ -17,7 +17,7 @@ use crate::{Console, export, parts};
 
 const ROWS: usize = 50;
 const PAUSED: [(&str, Text); 3] = [("", key!("any")), ("yes", key!("paused")), ("no", key!("not paused"))];
-const NAMES: &[&str] = &["search", "room", "paused"];
+pub(super) const NAMES: &[&str] = &["search", "room", "paused"];
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -38,6 +38,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     };
     let after = params.get("cursor").map(|key| LaneKey::trusted(key.to_owned()));
     let found = console.queue.lanes(&person.principal.scope(), &filter, after.as_ref(), ROWS).await?;
+    let held = held(console, &person.principal.scope(), &found.lanes).await?;
     let links = params.only(&["search", "room", "paused", "cursor"]);
     let next = found.next.as_ref().map(ToString::to_string);
     let asked = params.only(NAMES);
@@ -45,7 +46,8 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         .csv(asked.link("/lanes.csv"))
         .api(person, &asked.link("/api/v1/lanes"))
         .still(filters(params))
-        .live("lanes", rows(person, console.now(), params, &found))
+        .still(bulk::bar(person, params))
+        .live("lanes", rows(person, console.now(), params, &found, &held))
         .live("pager", parts::pager("/lanes", &links, next, (t!("First"), t!("Further")))))
 }
 
@@ -97,7 +99,7 @@ fn cells(lane: &Lane) -> Vec<String> {
     own.into_iter().chain(states.map(|state| lane.counts.of(state).to_string())).collect()
 }
 
-fn read_filter(params: &Params) -> Result<LaneFilter, String> {
+pub(super) fn read_filter(params: &Params) -> Result<LaneFilter, String> {
     let room = params.get("room").map(Room::new).transpose().map_err(|error| format!("{error}."))?;
     let paused = match params.get("paused") {
         None => None,
@@ -124,7 +126,7 @@ fn filters(params: &Params) -> Markup {
     }
 }
 
-fn rows(person: &Person, now: UnixMs, params: &Params, found: &LanePage) -> Markup {
+fn rows(person: &Person, now: UnixMs, params: &Params, found: &LanePage, held: &Held) -> Markup {
     if found.lanes.is_empty() {
         return nothing(params, found.next.is_some());
     }
@@ -137,14 +139,14 @@ fn rows(person: &Person, now: UnixMs, params: &Params, found: &LanePage) -> Mark
                 } }
                 tbody { @for lane in &found.lanes { tr {
                     td data-label=(t!("Lane")) { (parts::lane_link(&lane.key)) }
-                    td data-label=(t!("Next start")) { (readiness(lane, now)) }
+                    td data-label=(t!("Next start")) { (standing(lane, held, now)) }
                     @for state in [State::Queued, State::Running, State::Paused, State::Failed] {
                         td.num data-label=(parts::state_name(state)) { (tally(lane, state)) }
                     }
                     td.wide-only { (parts::share(&lane.counts)) }
-                    td.num data-label=(t!("Ceiling")) { (lane.settings.ceiling) }
+                    td.num data-label=(t!("Ceiling")) { (ceiling(lane)) }
                     td.num data-label=(t!("Gap")) { (gap(lane)) }
-                    td.end { (pause_button(person, lane, Pausing::Plain)) }
+                    td.end { (switch(person, lane, held, Pausing::Plain)) }
                 } } }
             }
         }

@@ -1,19 +1,23 @@
 //! Lanes: the list, one lane, and the pause switch.
 
+pub(crate) mod bulk;
 pub(crate) mod detail;
 pub(crate) mod list;
+
+use std::collections::HashMap;
 
 use axum::extract::State;
 use axum::response::Response;
 use malla_access::Permission;
-use malla_queue::{Act, Lane, LaneChange, LaneKey};
+use malla_notify::{Subscription, SubscriptionState};
+use malla_queue::{Act, Error, Lane, LaneChange, LaneKey, Scope};
 use maud::{Markup, html};
 
 use crate::caller::{Notice, Person};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Change, Posted, go};
-use crate::{Console, parts};
+use crate::{Console, notify, parts};
 
 fn read_key(params: &Params) -> Result<LaneKey, Refusal> {
     let text = params.typed("key");
@@ -81,6 +85,50 @@ pub(crate) fn readiness(lane: &Lane, now: malla_queue::UnixMs) -> Markup {
             (false, None) if lane.counts.running > 0 => span.quiet { (t!("busy")) },
             (false, None) => span.quiet { (t!("idle")) },
         }
+    }
+}
+
+/// How much may run at once. A site is asked by one device at a time, which may take several pages in a row.
+fn ceiling(lane: &Lane) -> Markup {
+    let ceiling = lane.settings.ceiling;
+    html! {
+        @if lane.key.room() == malla_fetch::ROOM {
+            span title=(t!("A device takes several pages in a row, and asks for them one after the other.")) {
+                (counted!(u64::from(ceiling), "device", "devices"))
+            }
+        } @else { (ceiling) }
+    }
+}
+
+/// Whose lane it is, if it is paused for a subscription that does not deliver now.
+pub(crate) type Held = HashMap<LaneKey, Subscription>;
+
+/// The subscriptions behind paused lanes: what is held there goes on when they are activated.
+pub(crate) async fn held(console: &Console, scope: &Scope, lanes: &[Lane]) -> Result<Held, Refusal> {
+    let mut held = Held::new();
+    for lane in lanes.iter().filter(|lane| lane.paused && lane.key.room() == malla_notify::ROOM) {
+        match console.notify.subscription(scope, lane.key.name()).await {
+            Ok(one) if one.state != SubscriptionState::Active => drop(held.insert(lane.key.clone(), one)),
+            Ok(_) | Err(Error::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(held)
+}
+
+/// Whether it may start something now; a lane of a subscription that does not deliver says so.
+fn standing(lane: &Lane, held: &Held, now: malla_queue::UnixMs) -> Markup {
+    match held.get(&lane.key) {
+        Some(subscription) => notify::state_badge(subscription.state),
+        None => readiness(lane, now),
+    }
+}
+
+/// The switch of a lane, or the way to the subscription whose state it follows.
+fn switch(person: &Person, lane: &Lane, held: &Held, what: Pausing) -> Markup {
+    match held.get(&lane.key) {
+        Some(subscription) => html! { a href=(notify::subscription_path(&subscription.name)) { (t!("Subscription")) } },
+        None => pause_button(person, lane, what),
     }
 }
 

@@ -58,6 +58,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/notify/notifications.csv", get(notifications::list::csv))
         .route(EVENTS, get(events::list::show))
         .route("/notify/events.csv", get(events::list::csv))
+        .route("/notify/subscriptions.csv", get(subscriptions::list::csv))
         .route("/notify/events/{id}", get(events::detail::show))
         .route(SUBSCRIPTIONS, get(subscriptions::list::show))
         .route(NEW_SUBSCRIPTION, get(subscriptions::new::show).post(subscriptions::new::create))
@@ -116,7 +117,7 @@ pub(crate) fn event_link(id: EventId) -> Markup {
     html! { a.id href={ (EVENTS) "/" (id) } { (id) } }
 }
 
-fn subscription_path(name: &str) -> String {
+pub(crate) fn subscription_path(name: &str) -> String {
     format!("{SUBSCRIPTIONS}/{name}")
 }
 
@@ -137,7 +138,7 @@ fn all_of(name: &str, value: &str, list: &str) -> String {
     Params::from([(name, value)]).link(list)
 }
 
-fn state_badge(state: SubscriptionState) -> Markup {
+pub(crate) fn state_badge(state: SubscriptionState) -> Markup {
     let tone = match state {
         SubscriptionState::Active => "succeeded",
         SubscriptionState::Suspended => "paused",

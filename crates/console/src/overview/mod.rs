@@ -5,6 +5,7 @@ mod rooms;
 
 use axum::extract::State as Shared;
 use malla_access::Permission;
+use malla_notify::SubscriptionState;
 use malla_queue::{KindCounts, Lane, LaneFilter, State, StateCounts, TaskFilter, TaskSummary, UnixMs};
 use maud::{Markup, html};
 
@@ -13,13 +14,15 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, analyze, fetch, parts, wiki, words};
+use crate::{Console, analyze, fetch, lanes, parts, wiki, words};
 
 const ROWS: usize = 8;
 /// Of the rooms' own lists, only what is going on.
 const LATEST: usize = 4;
 /// Looked through for what has failed.
 const SEEN: usize = 50;
+/// Failed tasks that are looked at for the few that failed last.
+const FAILED_SEEN: usize = 50;
 /// Lanes come in the order of their keys: this many are looked through for the longest queues.
 const LANES_SEEN: usize = 500;
 
@@ -33,7 +36,7 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
     let (any, paused) = (LaneFilter::default(), LaneFilter { paused: Some(true), ..LaneFilter::default() });
     let (kinds, failed, seen, paused, jobs, studies, extractions, devices) = tokio::try_join!(
         console.queue.counts(&scope),
-        console.queue.tasks(&failed, None, ROWS),
+        console.queue.tasks(&failed, None, FAILED_SEEN),
         console.queue.lanes(&scope, &any, None, LANES_SEEN),
         console.queue.lanes(&scope, &paused, None, ROWS),
         console.fetch.jobs(&scope, None, LATEST),
@@ -48,6 +51,10 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
     if total.total() == 0 && seen.lanes.is_empty() && nothing {
         return Ok(page.live("tiles", first_steps(person)));
     }
+    let mut paused = paused;
+    let held = lanes::held(console, &scope, &paused.lanes).await?;
+    // What a disabled subscription would have sent is gone: nothing waits there.
+    paused.lanes.retain(|lane| held.get(&lane.key).is_none_or(|one| one.state != SubscriptionState::Disabled));
     let now = console.now();
     let (rooms, alerts, cluster) = tokio::try_join!(
         rooms::find(console, person, &kinds),
@@ -71,7 +78,7 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
         .live("attention", attention)
         .live("rooms", rooms::cards(&rooms))
         .live("tiles", tiles(&total))
-        .live("failures", failures(person, now, &failed.tasks))
+        .live("failures", failures(person, now, &latest(failed.tasks)))
         .live(
             "lanes",
             html! {
@@ -118,6 +125,13 @@ fn tiles(total: &StateCounts) -> Markup {
 
 fn tasks_in(state: State) -> String {
     Params::from([("state", state.name())]).link("/tasks")
+}
+
+/// Those that failed last, whenever they were submitted.
+fn latest(mut tasks: Vec<TaskSummary>) -> Vec<TaskSummary> {
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.finished_at));
+    tasks.truncate(ROWS);
+    tasks
 }
 
 fn failures(person: &Person, now: UnixMs, tasks: &[TaskSummary]) -> Markup {

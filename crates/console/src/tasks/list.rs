@@ -177,7 +177,7 @@ fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &H
             table.rows {
                 thead { tr {
                     th { (t!("Task")) } th { (t!("State")) } th { (t!("Kind")) } th { (t!("Lane")) } th { (t!("Group")) } th { (t!("Submitted")) }
-                    th.num { (t!("Failures")) } th { (t!("Holder / next run")) } th {}
+                    th.num { (t!("Failures")) } th { (t!("Now")) } th {}
                 } }
                 tbody { @for task in &found.tasks { tr {
                     td data-label=(t!("Task")) { (parts::task_link(task.id)) }
@@ -187,7 +187,7 @@ fn rows(person: &Person, now: UnixMs, wanted: &Wanted, found: &Found, groups: &H
                     td data-label=(t!("Group")) { (parts::group_name(task.group, groups)) }
                     td data-label=(t!("Submitted")) { (words::time(now, task.id.submitted_at())) }
                     td.num.quiet[task.failures == 0] data-label=(t!("Failures")) { (task.failures) }
-                    td data-label=(t!("Next")) { (next(now, task)) }
+                    td data-label=(t!("Now")) { (next(now, task)) }
                     td.end { (parts::task_buttons(person, task.id, task.state)) }
                 } } }
             }
@@ -200,7 +200,8 @@ fn next(now: UnixMs, task: &TaskSummary) -> Markup {
     html! {
         @match (task.state, &task.holder, task.run_at, task.finished_at) {
             (_, Some(holder), ..) => span.holder { (holder) },
-            (State::Queued, _, Some(at), _) => (words::time(now, at)),
+            (State::Queued, _, Some(at), _) if at > now => { (rich!("starts {}", words::time(now, at))) },
+            (State::Queued, ..) => (t!("waits for its turn")),
             (State::Notified, _, Some(at), _) => { (rich!("confirmation due {}", words::time(now, at))) },
             (_, _, _, Some(at)) => span.quiet.ended { (rich!("ended {}", words::time(now, at))) },
             _ => span.quiet { "–" },

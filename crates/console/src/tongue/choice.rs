@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::Lang;
+use crate::params::{Params, local_path};
 use crate::visitor::{Posted, See};
 use crate::{Console, cookie};
 
@@ -38,6 +39,15 @@ fn wanted(accepted: &str) -> Option<Lang> {
 
 fn weight(parameter: &str) -> f32 {
     parameter.trim().strip_prefix("q=").and_then(|q| q.trim().parse().ok()).unwrap_or(1.0)
+}
+
+/// The switch on the page of somebody who is not signed in: a link, for there is no session whose form it could be.
+pub(crate) async fn choose_before(State(console): State<Console>, params: Params) -> Response {
+    let cookie = Lang::of_code(params.typed("language"))
+        .map(|lang| cookie::set(cookie::LANGUAGE, lang.code(), CHOICE_LASTS, console.settings.secure_cookies));
+    let next = params.get("next").and_then(local_path).filter(|path| *path != "/").map(str::to_owned);
+    let to = next.map_or_else(|| "/login".to_owned(), |next| Params::from([("next", next.as_str())]).link("/login"));
+    (cookie.map(|cookie| [(header::SET_COOKIE, cookie)]), Redirect::to(&to)).into_response()
 }
 
 /// The switch in the frame.

@@ -13,7 +13,7 @@ use std::fmt::Display;
 
 use maud::{Escaper, Markup, PreEscaped, Render};
 
-pub(crate) use self::choice::choose;
+pub(crate) use self::choice::{choose, choose_before};
 pub(crate) use self::rooms::told;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]

@@ -2,6 +2,7 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use malla_access::{NewUser, User, check_name};
 use malla_queue::{Act, UnixMs};
 use maud::{Markup, html};
@@ -12,7 +13,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{Administer, Posted, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 const ROWS: usize = 100;
 
@@ -38,10 +39,33 @@ async fn page(
     users.truncate(ROWS);
     let next = users.last().filter(|_| more).map(|user| user.name.clone());
     Ok(Page::new("/users", t!("Users"))
+        .csv("/users.csv".to_owned())
+        .api(person, "/api/v1/users")
         .still(news)
         .still(rows(console.now(), &users))
         .still(parts::pager("/users", &params.only(&["cursor"]), next, (t!("First"), t!("Further"))))
         .still(form(person, typed, error)))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, _: Visitor<Administer>) -> Response {
+    export::csv("users", &["user", "role", "groups", "disabled", "created_at"], move |after: Option<String>, most| {
+        let console = console.clone();
+        async move {
+            let users = console.access.users(after.as_deref(), most).await?;
+            let next = users.last().map(|user| user.name.clone()).filter(|_| users.len() == most);
+            Ok((users.iter().map(cells).collect(), next))
+        }
+    })
+}
+
+fn cells(user: &User) -> Vec<String> {
+    vec![
+        user.name.clone(),
+        user.role.name().to_owned(),
+        user.groups.join(" "),
+        if user.disabled { "yes" } else { "no" }.to_owned(),
+        export::moment(Some(user.created_at)),
+    ]
 }
 
 fn rows(now: UnixMs, users: &[User]) -> Markup {

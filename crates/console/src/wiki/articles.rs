@@ -37,24 +37,31 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
     params: Params,
 ) -> Result<Page, Refusal> {
+    page(&console, &visitor, &params).await
+}
+
+pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let page = Page::new(ARTICLES, t!("Articles"))
         .lead(html! { (t!("Pages whose history is kept. Those that are watched are visited again by themselves.")) })
-        .still(filters(&params));
-    let (wanted, number) = match read(&params) {
+        .still(filters(params));
+    let (wanted, number) = match read(params) {
         Ok(read) => read,
         Err(error) => return wrong(page, error),
     };
-    let (articles, more) = match find(&console, &visitor, &params, &wanted, number).await {
+    let (articles, more) = match find(console, person, params, &wanted, number).await {
         Ok(found) => found,
         Err(error) => return wrong(page, error),
     };
-    let wikis = find_all(&console, &visitor, articles.iter().map(|article| article.wiki)).await?;
+    let wikis = find_all(console, person, articles.iter().map(|article| article.wiki)).await?;
     let rows = match articles.as_slice() {
-        [] => nothing(&params, number),
-        articles => html! { section.card { (table(&visitor, console.now(), articles, &wikis)) } },
+        [] => nothing(params, number),
+        articles => html! { section.card { (table(person, console.now(), articles, &wikis)) } },
     };
-    let total = count(&console, &visitor, wanted).await;
-    Ok(page.still(how_many(total)).still(rows).still(number_pager(ARTICLES, &params.only(NAMES), number, more)))
+    let total = count(console, person, wanted).await;
+    Ok(page
+        .live("total", how_many(total))
+        .live("articles", rows)
+        .live("pager", number_pager(ARTICLES, &params.only(NAMES), number, more)))
 }
 
 /// The filters stay, with what is wrong with them.

@@ -1,13 +1,10 @@
 //! Two revisions side by side in one text: what went and what came, word by word.
 
-use std::sync::Arc;
-
 use axum::extract::{Path, State as Shared};
-use malla_queue::{Error, UnixMs};
-use malla_wiki::diff::{Piece, PieceKind, words as compared};
+use malla_queue::UnixMs;
 use maud::{Markup, html};
 
-use super::lines::{change, cut, user};
+use super::lines::{change, user};
 use super::places::{ARTICLES, article_link, article_path, compare_path, find, revision_path};
 use super::revision::Found;
 use super::titled;
@@ -16,13 +13,8 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::words;
+use crate::{difference, words};
 
-/// Characters around a change that stay to be read.
-const AROUND: usize = 240;
-/// Characters that are shown of one piece, and pieces of one comparison.
-const PIECE_MAX: usize = 200_000;
-const PIECES_MAX: usize = 5_000;
 const COMMENT_MAX: usize = 300;
 
 pub(crate) async fn show(
@@ -42,20 +34,10 @@ pub(crate) async fn show(
         .lead(html! { (rich!("What changed from revision {} to {}", from.revision.revid.0, to.revision.revid.0)) })
         .still(heads(console.now(), &from, &to));
     Ok(match (from.text(&console).await?, to.text(&console).await?) {
-        (Some(old), Some(new)) => page.still(difference(&pieces(&console, old, new).await?)),
+        (Some(old), Some(new)) => page.still(difference::card(&difference::pieces(&console, old, new).await?)),
         (None, _) => page.still(missing(&from)),
         (_, None) => page.still(missing(&to)),
     })
-}
-
-/// Comparing takes a processor for a while: it is done apart from what must answer, a few at a time.
-async fn pieces(console: &Console, old: Vec<u8>, new: Vec<u8>) -> Result<Vec<Piece>, Refusal> {
-    let turn = Arc::clone(&console.measuring).acquire_owned().await;
-    let work = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        compared(&String::from_utf8_lossy(&old), &String::from_utf8_lossy(&new))
-    });
-    Ok(work.await.map_err(|error| Error::Internal(format!("a comparison broke off: {error}")))?)
 }
 
 fn heads(now: UnixMs, from: &Found, to: &Found) -> Markup {
@@ -84,7 +66,7 @@ fn head(now: UnixMs, which: &str, found: &Found) -> Markup {
                 dd {
                     @match revision.comment.as_deref() {
                         Some("") => span.quiet { (t!("none")) },
-                        Some(comment) => (cut(comment, COMMENT_MAX)),
+                        Some(comment) => (words::cut(comment, COMMENT_MAX)),
                         None => span.quiet { (t!("hidden")) },
                     }
                 }
@@ -102,91 +84,5 @@ fn missing(found: &Found) -> Markup {
                 (rich!("The text of revision {} could not be had: there is nothing to compare.", found.revision.revid.0))
             }
         }
-    }
-}
-
-/// The pieces one after the other; what stays the same for long is left out.
-fn difference(pieces: &[Piece]) -> Markup {
-    let chars = |kind| pieces.iter().filter(|piece| piece.kind == kind).map(|piece| piece.text.chars().count()).sum();
-    let (added, removed): (usize, usize) = (chars(PieceKind::Added), chars(PieceKind::Removed));
-    html! {
-        section.card {
-            div.card-head {
-                h2 { (t!("Text")) }
-                ul.legend {
-                    li { ins.mark { (rich!("{} added", words::count(added as u64))) } }
-                    li { del.mark { (rich!("{} removed", words::count(removed as u64))) } }
-                    li { (t!("characters")) }
-                }
-            }
-            @if added == 0 && removed == 0 { p.quiet { (t!("Both texts are the same.")) } }
-            @else {
-                div.difference tabindex="0" role="region" aria-label=(t!("What changed")) {
-                    @for (nth, piece) in pieces.iter().take(PIECES_MAX).enumerate() {
-                        @match piece.kind {
-                            PieceKind::Added => ins { (cut(&piece.text, PIECE_MAX)) },
-                            PieceKind::Removed => del { (cut(&piece.text, PIECE_MAX)) },
-                            PieceKind::Same => (same(&piece.text, nth == 0, nth + 1 == pieces.len())),
-                        }
-                    }
-                }
-                @if pieces.len() > PIECES_MAX { p.quiet { (t!("And more changes: these are the first of very many.")) } }
-            }
-        }
-    }
-}
-
-/// What stays, as much of it as is next to a change.
-fn same(text: &str, first: bool, last: bool) -> Markup {
-    let (before, after) = (if first { 0 } else { AROUND }, if last { 0 } else { AROUND });
-    let count = text.chars().count();
-    if count <= before + after {
-        return html! { (text) };
-    }
-    let head_end = text.char_indices().nth(before).map_or(text.len(), |(at, _)| at);
-    let tail_start = text.char_indices().nth(count - after).map_or(text.len(), |(at, _)| at);
-    html! {
-        (text[..head_end])
-        span.skipped { (rich!("{} characters the same", words::count((count - before - after) as u64))) }
-        (text[tail_start..])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn piece(kind: PieceKind, text: &str) -> Piece {
-        Piece { kind, text: text.into() }
-    }
-
-    #[test]
-    fn what_changed_is_marked_and_escaped() {
-        let pieces = [
-            piece(PieceKind::Same, "a "),
-            piece(PieceKind::Removed, "<b>x</b>"),
-            piece(PieceKind::Added, "<script>"),
-            piece(PieceKind::Same, " z"),
-        ];
-        let text = difference(&pieces).into_string();
-        assert!(text.contains("a <del>&lt;b&gt;x&lt;/b&gt;</del><ins>&lt;script&gt;</ins> z"), "{text}");
-        assert!(text.contains("8 added") && text.contains("8 removed"), "{text}");
-    }
-
-    #[test]
-    fn what_stays_for_long_is_left_out_but_its_ends_are_kept() {
-        let long = format!("{}é{}", "x".repeat(AROUND), "y".repeat(2 * AROUND));
-        let middle = same(&long, false, false).into_string();
-        assert!(middle.starts_with(&"x".repeat(AROUND)) && middle.ends_with(&"y".repeat(AROUND)), "{middle}");
-        assert!(middle.contains(&format!("{} characters the same", AROUND + 1)), "{middle}");
-        assert!(same(&long, true, false).into_string().starts_with("<span"));
-        assert!(same(&long, false, true).into_string().ends_with("</span>"));
-        assert_eq!(same("short", false, false).into_string(), "short");
-    }
-
-    #[test]
-    fn the_same_texts_are_told_so() {
-        assert!(difference(&[piece(PieceKind::Same, "a")]).into_string().contains("Both texts are the same."));
-        assert!(difference(&[]).into_string().contains("Both texts are the same."));
     }
 }

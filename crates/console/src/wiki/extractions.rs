@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_queue::{GroupId, UnixMs};
 use malla_wiki::{Extraction, ExtractionId, ExtractionState};
 use maud::{Markup, html};
@@ -15,7 +16,7 @@ use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, groups, parts, words};
+use crate::{Console, export, groups, parts, words};
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -33,7 +34,34 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let page = Page::new(EXTRACTIONS, t!("Extractions")).lead(
         html! { (t!("Each walks a page's history from the oldest revision to the newest, and goes on after any crash.")) },
     );
+    let page = page.csv("/wiki/extractions.csv".to_owned()).api(person, "/api/v1/wiki/extractions");
     Ok(found.on(page, params, Order::NewestFirst, "extractions", rows))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {
+    const COLUMNS: [&str; 8] = ["extraction", "asked", "title", "state", "revisions", "new", "asked_at", "finished_at"];
+    let scope = visitor.principal.scope();
+    export::csv("extractions", &COLUMNS, move |below: Option<ExtractionId>, most| {
+        let (console, scope) = (console.clone(), scope.clone());
+        async move {
+            let found = console.wikis.extractions(&scope, below, most).await?;
+            let next = found.last().map(|one| one.id).filter(|_| found.len() == most);
+            Ok((found.iter().map(cells).collect(), next))
+        }
+    })
+}
+
+fn cells(one: &Extraction) -> Vec<String> {
+    vec![
+        one.id.to_string(),
+        one.asked.clone(),
+        one.title.clone().unwrap_or_default(),
+        one.state.name().to_owned(),
+        one.counts.done.to_string(),
+        one.counts.new.to_string(),
+        export::moment(Some(one.asked_at)),
+        export::moment(one.finished_at),
+    ]
 }
 
 async fn rows(console: &Console, found: &[Extraction]) -> Result<Markup, Refusal> {

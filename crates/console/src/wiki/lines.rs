@@ -59,9 +59,25 @@ pub(super) async fn find(
     documents.into_iter().map(read).collect()
 }
 
-/// Sizes of revisions by their numbers: what a line changed is the difference to its parent's.
-pub(super) fn sizes(lines: &[Line]) -> HashMap<RevId, u64> {
-    lines.iter().map(|line| (line.revid, line.size)).collect()
+/// Sizes of revisions by their wikis and numbers.
+pub(super) type Sizes = HashMap<(WikiId, RevId), u64>;
+
+/// The sizes of these and of their parents: what a line changed is the difference.
+pub(super) async fn sizes(console: &Console, lines: &[Line]) -> Result<Sizes, Error> {
+    let mut sizes = of_lines(lines);
+    let mut asked: HashMap<WikiId, Vec<RevId>> = HashMap::new();
+    for line in lines.iter().filter(|line| line.parentid.0 != 0 && !sizes.contains_key(&(line.wiki, line.parentid))) {
+        asked.entry(line.wiki).or_default().push(line.parentid);
+    }
+    for (wiki, parents) in asked {
+        let known = console.wikis.known(wiki, &parents).await?;
+        sizes.extend(known.into_iter().map(|known| ((wiki, known.revid), known.size)));
+    }
+    Ok(sizes)
+}
+
+fn of_lines(lines: &[Line]) -> Sizes {
+    lines.iter().map(|line| ((line.wiki, line.revid), line.size)).collect()
 }
 
 impl Line {
@@ -70,8 +86,8 @@ impl Line {
     }
 
     /// What it added or took away, if its parent's size is known.
-    fn change(&self, sizes: &HashMap<RevId, u64>) -> Option<i64> {
-        let before = if self.parentid.0 == 0 { Some(&0) } else { sizes.get(&self.parentid) };
+    fn change(&self, sizes: &Sizes) -> Option<i64> {
+        let before = if self.parentid.0 == 0 { Some(&0) } else { sizes.get(&(self.wiki, self.parentid)) };
         before.map(|before| i64::try_from(self.size).unwrap_or(i64::MAX) - i64::try_from(*before).unwrap_or(i64::MAX))
     }
 }
@@ -80,7 +96,7 @@ impl Line {
 pub(super) type Choice<'a> = dyn Fn(usize, &Line) -> Markup + 'a;
 
 /// Lines as a table; with titles where they are of many pages, and with choices where two can be compared.
-pub(super) fn table(lines: &[Line], sizes: &HashMap<RevId, u64>, titles: bool, choice: Option<&Choice<'_>>) -> Markup {
+pub(super) fn table(lines: &[Line], sizes: &Sizes, titles: bool, choice: Option<&Choice<'_>>) -> Markup {
     html! {
         table.rows {
             thead { tr {
@@ -125,7 +141,7 @@ fn comment(line: &Line) -> Markup {
         @if line.minor { span.badge title=(t!("A small change, as its author says")) { (t!("minor")) } " " }
         @match line.comment.as_deref() {
             Some("") => span.quiet { "–" },
-            Some(comment) => (cut(comment, COMMENT_MAX)),
+            Some(comment) => (words::cut(comment, COMMENT_MAX)),
             None => span.quiet { (t!("hidden")) },
         }
         @for tag in &line.tags { " " a.tag href=(Params::from([("tag", tag.as_str())]).link(REVISIONS)) { (tag) } }
@@ -141,13 +157,6 @@ pub(super) fn change(bytes: Option<i64>) -> Markup {
             Some(bytes) if bytes > 0 => span.grew { "+" (words::count(bytes.unsigned_abs())) },
             Some(bytes) => span.shrank { "−" (words::count(bytes.unsigned_abs())) },
         }
-    }
-}
-
-pub(super) fn cut(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
@@ -168,7 +177,7 @@ mod tests {
     #[test]
     fn a_change_is_the_difference_to_the_parent_wherever_it_stands() {
         let lines = [line(5, 3, 90), line(4, 2, 10), line(3, 0, 100), line(2, 1, 40)];
-        let sizes = sizes(&lines);
+        let sizes = of_lines(&lines);
         let changes: Vec<_> = lines.iter().map(|line| line.change(&sizes)).collect();
         assert_eq!(changes, [Some(-10), Some(-30), Some(100), None]);
     }
@@ -176,7 +185,7 @@ mod tests {
     #[test]
     fn a_line_escapes_what_the_wiki_says_and_hides_what_it_hides() {
         let lines = [line(5, 3, 90)];
-        let text = table(&lines, &sizes(&lines), true, None).into_string();
+        let text = table(&lines, &of_lines(&lines), true, None).into_string();
         assert!(text.contains("&lt;b&gt;more") && !text.contains("<b>more"), "{text}");
         assert!(text.contains(">hidden<") && text.contains("minor") && !text.contains("anonymous"), "{text}");
         assert!(text.contains("/wiki/wikis/1/compare?from=3&amp;to=5"), "{text}");

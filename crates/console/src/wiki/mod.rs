@@ -58,6 +58,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/wiki/query.csv", get(query::csv))
         .route(builder::BUILD, get(builder::build))
         .route(EXTRACTIONS, get(extractions::show))
+        .route("/wiki/extractions.csv", get(extractions::csv))
         .route("/wiki/extractions/{id}", get(extraction::show))
         .route(IMPORTS, get(imports::show))
         .route("/wiki/wikis/{wiki}", get(site::show))
@@ -79,6 +80,7 @@ pub(crate) async fn live_page(
     Some(match path {
         WIKI => overview::page(console, person, params, &Form { typed: &Params::default(), wrong: None }).await,
         EXTRACTIONS => extractions::page(console, person, params).await,
+        ARTICLES => articles::page(console, person, params).await,
         IMPORTS => imports::page(console, person, params).await,
         _ => {
             let parts: Vec<&str> = path.strip_prefix("/wiki/")?.split('/').collect();

@@ -8,7 +8,6 @@ use malla_wiki::pipeline::{self, Collection, Plan};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::lines::cut;
 use super::places::QUERY;
 use super::{LIMITS, builder};
 use crate::caller::Person;
@@ -195,13 +194,13 @@ fn told(value: Option<&Value>) -> Markup {
     html! {
         @match value {
             None | Some(Value::Null) => span.quiet { "–" },
-            Some(Value::String(text)) => (cut(text, CHARS_MAX)),
+            Some(Value::String(text)) => (words::cut(text, CHARS_MAX)),
             Some(Value::Bool(yes)) => @if *yes { (t!("yes")) } @else { (t!("no")) },
             Some(Value::Number(number)) => (told_number(number)),
             Some(Value::Array(words)) if words.iter().all(Value::is_string) => {
-                (cut(&words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "), CHARS_MAX))
+                (words::cut(&words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "), CHARS_MAX))
             },
-            Some(other) => (cut(&other.to_string(), CHARS_MAX)),
+            Some(other) => (words::cut(&other.to_string(), CHARS_MAX)),
         }
     }
 }

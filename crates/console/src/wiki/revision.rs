@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use malla_wiki::{Page as Article, RevId, Revision, Wiki};
 use maud::{Markup, html};
 
-use super::lines::{change, cut, user};
+use super::lines::{change, user};
 use super::places::{ARTICLES, article_path, compare_path, find, name, revision_path, revision_there};
 use super::{size, titled};
 use crate::Console;
@@ -98,7 +98,7 @@ fn facts(found: &Found, parent: Option<&Revision>) -> Markup {
                 dd {
                     @match comment.as_deref() {
                         Some("") => span.quiet { (t!("none")) },
-                        Some(comment) => (cut(comment, COMMENT_MAX)),
+                        Some(comment) => (words::cut(comment, COMMENT_MAX)),
                         None => span.quiet { (t!("hidden")) },
                     }
                 }
@@ -130,7 +130,7 @@ fn body(found: &Found, text: Option<&[u8]>) -> Markup {
                 Some([]) => p.quiet { (t!("Empty.")) },
                 Some(text) => {
                     @let shown = String::from_utf8_lossy(text);
-                    @let part = cut(&shown, SHOWN_CHARS_MAX);
+                    @let part = words::cut(&shown, SHOWN_CHARS_MAX);
                     p.quiet.size { (size(text.len() as u64)) @if part.len() < shown.len() { (t!(", the beginning")) } }
                     pre.content.whole-text tabindex="0" { code { (part) } }
                 },

@@ -98,9 +98,10 @@ async fn found(console: &Console, person: &Person, params: &Params) -> Result<Ve
         Some(total) => number * (ROWS as u64) < total,
         None => lines.len() == ROWS,
     };
+    let sizes = lines::sizes(console, &lines).await?;
     let rows = match lines.as_slice() {
         [] => nothing(params),
-        lines => html! { section.card { (lines::table(lines, &lines::sizes(lines), true, None)) } },
+        lines => html! { section.card { (lines::table(lines, &sizes, true, None)) } },
     };
     let api = params.only(NAMES).with("sort", sort).link("/api/v1/revisions");
     let told = html! {

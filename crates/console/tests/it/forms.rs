@@ -166,3 +166,22 @@ async fn a_store_that_is_away_is_a_page_with_one_sentence() {
     answer.shows("The store is not available");
     assert_eq!(answer.headers[header::CONTENT_TYPE], "text/html; charset=utf-8");
 }
+
+#[tokio::test]
+async fn all_lanes_that_match_are_paused_after_a_question_and_go_on() {
+    let house = House::new().await;
+    for lane in ["drill/a", "drill/b", "other/c"] {
+        house.submit(lane, "{}", 1).await;
+    }
+    let ana = house.sign_in("ana").await;
+    ana.get("/lanes/act?verb=pause&search=drill").await.shows("2 lanes");
+    let answer = ana.post("/lanes/act", &[("verb", "pause"), ("search", "drill")]).await;
+    assert_eq!(answer.location(), "/lanes?search=drill", "{}", answer.body);
+    ana.get("/lanes?paused=yes").await.shows("drill%2Fb");
+    ana.get("/lanes?paused=yes").await.hides("other%2Fc");
+    ana.get("/lanes/act?verb=pause&search=drill").await.shows("There is nothing to do");
+    ana.post("/lanes/act", &[("verb", "resume")]).await;
+    ana.get("/lanes?paused=yes").await.shows("No lane matches these filters.");
+    assert_eq!(house.sign_in("ben").await.get("/lanes/act?verb=pause").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(ana.get("/lanes/act?verb=explode").await.status, StatusCode::BAD_REQUEST);
+}

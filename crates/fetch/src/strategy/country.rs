@@ -27,6 +27,11 @@ impl Country {
         Some(u32::from(DISTANCES.km[here * CENTROIDS.len() + there]))
     }
 
+    /// Every country with its middle, in degrees north and east.
+    pub fn everywhere() -> impl Iterator<Item = (Self, f64, f64)> {
+        CENTROIDS.iter().map(|(code, north, east)| (Self(**code), *north, *east))
+    }
+
     fn row(self) -> Option<usize> {
         DISTANCES.row[usize::from(self.0[0] - b'A') * 26 + usize::from(self.0[1] - b'A')]
     }

@@ -72,7 +72,7 @@ enum What {
     Console {
         #[command(flatten)]
         stores: Stores,
-        /// Keep the embedded store in this directory; one that an earlier run filled is measured as it is
+        /// Keep the data in this directory; a store that an earlier run filled is measured as it is
         #[arg(long, value_name = "DIR")]
         at: Option<PathBuf>,
         /// Measure the pages whose address contains this; may be given several times
@@ -260,12 +260,13 @@ async fn console(stores: Stores, at: Option<PathBuf>, only: &[String]) -> anyhow
     let mut report = Report::new(stores.json);
     if !stores.no_sqlite {
         talk("measuring a server on the embedded store");
-        let data = at.map_or(console::Data::Temporary, console::Data::Kept);
+        let data = at.clone().map_or(console::Data::Temporary, console::Data::Kept);
         console::run("", data, load, only, &mut report).await?;
     }
     if let Some(url) = &stores.postgres {
         talk("measuring a server on PostgreSQL");
-        console::run(url, console::Data::Temporary, load, only, &mut report).await?;
+        let data = at.map_or(console::Data::Temporary, |at| console::Data::Kept(at.join("postgres")));
+        console::run(url, data, load, only, &mut report).await?;
     }
     Ok(())
 }

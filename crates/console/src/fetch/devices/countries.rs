@@ -6,6 +6,7 @@ use malla_fetch::{Device, DeviceState};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
 
+use super::map;
 use crate::{parts, words};
 
 /// Countries with a line of their own.
@@ -15,10 +16,10 @@ const UNKNOWN: &str = "?";
 const OTHERS: &str = "+";
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Figures {
-    online: u64,
-    devices: u64,
-    pages: u64,
+pub(super) struct Figures {
+    pub(super) online: u64,
+    pub(super) devices: u64,
+    pub(super) pages: u64,
 }
 
 impl Figures {
@@ -36,6 +37,7 @@ pub(super) fn card(now: UnixMs, devices: &[Device]) -> Markup {
     html! {
         section.card {
             div.card-head { h2 { (t!("By country")) } }
+            (map::draw(&by_country(now, devices)))
             table.rows.dense {
                 thead { tr { th { (t!("Country")) } th.num { (t!("Devices")) } th {} th.num { (t!("Pages")) } th {} } }
                 tbody { @for (country, figures) in &rows { tr {
@@ -59,16 +61,20 @@ fn devices_bar(figures: Figures, most: u64) -> Markup {
     parts::stacked(&[("succeeded", t!("online"), figures.online), ("discarded", t!("not online"), away)], most)
 }
 
-/// Each country with its figures, the one with most devices first; the small ones together at the end.
-fn count(now: UnixMs, devices: &[Device]) -> Vec<(String, Figures)> {
+fn by_country(now: UnixMs, devices: &[Device]) -> BTreeMap<&str, Figures> {
     let mut by_country: BTreeMap<&str, Figures> = BTreeMap::new();
     for device in devices {
         let online = u64::from(device.state(now) == DeviceState::Online);
         let country = device.about.country.as_deref().unwrap_or(UNKNOWN);
         by_country.entry(country).or_default().add(Figures { online, devices: 1, pages: device.tally.pages });
     }
-    let mut rows: Vec<(String, Figures)> =
-        by_country.into_iter().map(|(country, figures)| (country.to_owned(), figures)).collect();
+    by_country
+}
+
+/// Each country with its figures, the one with most devices first; the small ones together at the end.
+fn count(now: UnixMs, devices: &[Device]) -> Vec<(String, Figures)> {
+    let counted = by_country(now, devices).into_iter();
+    let mut rows: Vec<(String, Figures)> = counted.map(|(country, figures)| (country.to_owned(), figures)).collect();
     rows.sort_by_key(|(_, figures)| std::cmp::Reverse((figures.devices, figures.pages)));
     if rows.len() > SHOWN_MAX {
         let mut others = Figures::default();

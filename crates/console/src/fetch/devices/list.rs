@@ -130,7 +130,7 @@ fn rows(person: &Person, now: UnixMs, devices: &[&Device]) -> Markup {
         @if devices.is_empty() { (parts::empty(t!("No device matches these filters."), Some((DEVICES, t!("Show all devices"))))) }
         @for of_owner in devices.chunk_by(|one, other| one.owner == other.owner) {
             section.card {
-                div.card-head { h2 { (of_owner[0].owner) } }
+                div.card-head { h2 { (owner(&of_owner[0].owner)) } span.quiet.note { (counted!(of_owner.len() as u64, "device", "devices")) } }
                 table.rows {
                     thead { tr {
                         th { (t!("Device")) } th { (t!("State")) } th { (t!("System")) } th { (t!("Where")) } th { (t!("Speed")) }
@@ -139,6 +139,17 @@ fn rows(person: &Person, now: UnixMs, devices: &[&Device]) -> Markup {
                     tbody { @for device in of_owner { (line(person, now, device)) } }
                 }
             }
+        }
+    }
+}
+
+/// Whoever let them join: a person, or the token that they have.
+fn owner(owner: &str) -> Markup {
+    html! {
+        @match owner.split_once(':') {
+            Some(("token", name)) => { (name) " " span.quiet.note { (t!("by token")) } },
+            Some(("user", name)) => (name),
+            _ => (owner),
         }
     }
 }
@@ -174,7 +185,7 @@ fn speed(measures: Measures) -> Markup {
         @if measures == Measures::default() { span.quiet { "–" } }
         @else {
             (rich!("{} at once", parallel))
-            p.note.quiet { (rich!("{} a page, {}/s", milliseconds(page_ms), size(bytes_per_s))) }
+            @if page_ms > 0 && bytes_per_s > 0 { p.note.quiet { (rich!("{} a page, {}/s", milliseconds(page_ms), size(bytes_per_s))) } }
         }
     }
 }

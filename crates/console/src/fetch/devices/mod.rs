@@ -3,6 +3,7 @@
 mod countries;
 mod filter;
 pub(crate) mod list;
+mod map;
 
 use axum::extract::{Path, State as Shared};
 use axum::response::Response;

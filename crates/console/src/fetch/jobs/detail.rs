@@ -8,7 +8,7 @@ use malla_queue::{Act, UnixMs};
 use maud::{Markup, html};
 
 use super::super::JOBS;
-use super::results::Results;
+use super::results::{Of, Results};
 use super::{job_path, pace, progress, read_id, state_badge, took};
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
@@ -33,10 +33,17 @@ pub(crate) async fn show(
 
 pub(crate) async fn page(console: &Console, person: &Person, id: &str, params: &Params) -> Result<Page, Refusal> {
     let job = console.fetch.job(&person.principal.scope(), read_id(id)?).await?;
-    let results = Results::find(console, &job, params).await?;
+    let of = Of {
+        job: job.id,
+        done: job.done,
+        over: job.is_over(),
+        base: job_path(job.id),
+        api: format!("/api/v1/fetch/{}/results", job.id),
+    };
+    let results = Results::find(console, of, params).await?;
     let group = groups::names(console, [job.group].into_iter()).await?.into_values().next();
     let now = console.now();
-    let (card, pager) = (results.card(now, &job), results.pager(&job, params));
+    let (card, pager) = (results.card(now), results.pager(params));
     let page = Page::new(JOBS, say!("Job {id}", id))
         .up(JOBS, t!("Jobs"))
         .lead(html! {

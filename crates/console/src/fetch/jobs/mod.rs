@@ -5,7 +5,7 @@ pub(crate) mod list;
 pub(crate) mod new;
 mod pace;
 pub(crate) mod result;
-mod results;
+pub(super) mod results;
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -19,18 +19,31 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
 ) -> Result<Page, Refusal> {
     let job = console.fetch.job(&visitor.principal.scope(), read_id(&id)?).await?;
-    let missing = || Refusal::not_found(&say!("Result {n} of job {id}", n, id));
-    let number: u64 = n.parse().map_err(|_| missing())?;
-    let before = number.checked_sub(1).ok_or_else(missing)?;
-    let found = console.fetch.answers(job.id, before, 1).await?.pop();
-    let answered = found.filter(|answered| answered.n == number).ok_or_else(missing)?;
-    Ok(page(console.now(), job.id, &answered))
+    let missing = say!("Result {n} of job {id}", n, id);
+    of(&console, JOBS, job.id, &n, (job_path(job.id), say!("Job {job}", job.id)), &missing).await
 }
 
-fn page(now: UnixMs, job: JobId, answered: &Answered) -> Page {
+/// The `n`th answer of a job, or of a crawl's job. `up` is the page it is on.
+pub(in crate::fetch) async fn of(
+    console: &Console,
+    place: &'static str,
+    job: JobId,
+    n: &str,
+    up: (String, String),
+    what: &str,
+) -> Result<Page, Refusal> {
+    let missing = || Refusal::not_found(what);
+    let number: u64 = n.parse().map_err(|_| missing())?;
+    let before = number.checked_sub(1).ok_or_else(missing)?;
+    let found = console.fetch.answers(job, before, 1).await?.pop();
+    let answered = found.filter(|answered| answered.n == number).ok_or_else(missing)?;
+    Ok(page(console.now(), place, up, &answered))
+}
+
+fn page(now: UnixMs, place: &'static str, (up, name): (String, String), answered: &Answered) -> Page {
     let fetched = &answered.page;
-    Page::new(JOBS, say!("Result {}", words::count(answered.n)))
-        .up(job_path(job), say!("Job {job}", job))
+    Page::new(place, say!("Result {}", words::count(answered.n)))
+        .up(up, name)
         .lead(html! { code { (answered.url) } })
         .still(
             html! { @if let Some(trouble) = &fetched.trouble { p.notice.bad { (words::capital(&trouble.note)) "." } } },

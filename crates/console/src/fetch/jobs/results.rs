@@ -1,11 +1,10 @@
-//! The results of a job as rows, newest first.
+//! The results of a job or a crawl as rows, newest first.
 
-use malla_fetch::{Answered, Job};
+use malla_fetch::{Answered, JobId};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
 
 use super::super::{milliseconds, size, status_badge};
-use super::job_path;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::{Console, parts};
@@ -14,13 +13,27 @@ const ROWS: u64 = 25;
 /// Answers come with their bodies: so few are in memory together.
 const STEP: u64 = 5;
 
+/// Whose results they are.
+pub(in crate::fetch) struct Of {
+    pub(in crate::fetch) job: JobId,
+    /// How many came.
+    pub(in crate::fetch) done: u64,
+    /// No more will come.
+    pub(in crate::fetch) over: bool,
+    /// The page that they are on.
+    pub(in crate::fetch) base: String,
+    /// Where all of them are had.
+    pub(in crate::fetch) api: String,
+}
+
 /// A page of results.
-pub(super) struct Results {
+pub(in crate::fetch) struct Results {
+    of: Of,
     rows: Vec<Row>,
     /// Where the older ones begin.
     next: Option<u64>,
     /// Whether these are the newest: only then do they change.
-    pub(super) newest: bool,
+    pub(in crate::fetch) newest: bool,
 }
 
 /// An answer without its body.
@@ -55,70 +68,70 @@ impl From<Answered> for Row {
 
 impl Results {
     /// Those before the cursor, or the newest.
-    pub(super) async fn find(console: &Console, job: &Job, params: &Params) -> Result<Self, Refusal> {
+    pub(in crate::fetch) async fn find(console: &Console, of: Of, params: &Params) -> Result<Self, Refusal> {
         let wrong = |text: &str| Refusal::bad(say!("\"{text}\" is not the number of a result", text));
         let before = params.get("cursor").map(|text| text.parse::<u64>().map_err(|_| wrong(text))).transpose()?;
-        let last = before.map_or(job.done, |before| before.saturating_sub(1).min(job.done));
+        let last = before.map_or(of.done, |before| before.saturating_sub(1).min(of.done));
         let first = last.saturating_sub(ROWS);
         let (mut rows, mut at) = (Vec::new(), first);
         while at < last {
             let step = usize::try_from(STEP.min(last - at)).unwrap_or(1);
-            let answers = console.fetch.answers(job.id, at, step).await?;
+            let answers = console.fetch.answers(of.job, at, step).await?;
             let Some(newest) = answers.last() else { break };
             at = newest.n;
             rows.extend(answers.into_iter().map(Row::from));
         }
         rows.reverse();
-        Ok(Self { rows, next: (first > 0).then_some(first + 1), newest: before.is_none() })
+        Ok(Self { of, rows, next: (first > 0).then_some(first + 1), newest: before.is_none() })
     }
 
-    pub(super) fn pager(&self, job: &Job, params: &Params) -> Markup {
+    pub(in crate::fetch) fn pager(&self, params: &Params) -> Markup {
         let next = self.next.map(|n| n.to_string());
-        parts::pager(&job_path(job.id), &params.only(&["cursor"]), next, (t!("Newest"), t!("Older")))
+        parts::pager(&self.of.base, &params.only(&["cursor"]), next, (t!("Newest"), t!("Older")))
     }
 
-    pub(super) fn card(&self, now: UnixMs, job: &Job) -> Markup {
+    pub(in crate::fetch) fn card(&self, now: UnixMs) -> Markup {
+        let Of { job, done, over, api, .. } = &self.of;
         html! {
             section.card {
                 div.card-head {
                     h2 { (t!("Results")) }
-                    @if job.done > 0 {
+                    @if *done > 0 {
                         span {
-                            @let whole = format!("/api/v1/fetch/{}/results", job.id);
-                            @let lines = html! { a href=(whole) download={ (job.id) ".ndjson" } { "NDJSON" } };
-                            @let archive = html! { a href={ (whole) "?as=warc" } download={ (job.id) ".warc.gz" } { "WARC" } };
+                            @let lines = html! { a href=(api) download={ (job) ".ndjson" } { "NDJSON" } };
+                            @let archive = html! { a href={ (api) "?as=warc" } download={ (job) ".warc.gz" } { "WARC" } };
                             (rich!("Download all as {} or {}", lines, archive))
                         }
                     }
                 }
-                @match (self.rows.is_empty(), job.is_over()) {
+                @match (self.rows.is_empty(), *over) {
                     (true, true) => p.quiet { (t!("There are none.")) },
                     (true, false) => p.quiet { (t!("None yet: they are shown here as they come.")) },
-                    (false, _) => (self.table(now, job)),
+                    (false, _) => (self.table(now)),
                 }
             }
         }
     }
 
-    fn table(&self, now: UnixMs, job: &Job) -> Markup {
+    fn table(&self, now: UnixMs) -> Markup {
         html! {
             table.rows {
                 thead { tr {
                     th { "URL" } th { (t!("Status")) } th.num { (t!("Size")) } th.num { (t!("Took")) } th { (t!("Device")) }
                     th { (t!("From", "source")) } th { (t!("Fetched")) }
                 } }
-                tbody { @for row in &self.rows { (line(now, job, row)) } }
+                tbody { @for row in &self.rows { (line(now, &self.of.base, row)) } }
             }
         }
     }
 }
 
-fn line(now: UnixMs, job: &Job, row: &Row) -> Markup {
+fn line(now: UnixMs, base: &str, row: &Row) -> Markup {
     let asked = row.took_ms > 0 || row.device.is_some();
     html! {
         tr {
             td.url data-label="URL" {
-                a href={ (job_path(job.id)) "/results/" (row.n) } { (row.url) }
+                a href={ (base) "/results/" (row.n) } { (row.url) }
                 @if let Some(reason) = &row.reason { p.note.quiet { (reason) } }
             }
             td data-label=(t!("Status")) { (status_badge(row.status)) }

@@ -123,7 +123,7 @@ pub(super) fn table(person: &Person, now: UnixMs, notifications: &[Notification]
             thead { tr {
                 th { (t!("Notification")) } th { (t!("State")) } @if subscription { th { (t!("Subscription")) } }
                 @if all { th.roomy-only { (t!("Endpoint")) } } @if event { th { (t!("Event")) } th { (t!("Made")) } }
-                th.num { (t!("Failures")) } th { (t!("Next")) } th {}
+                th.num { (t!("Failures")) } th { (t!("Now")) } th {}
             } }
             tbody { @for one in notifications { tr {
                 td data-label=(t!("Notification")) { (notification_link(one.id)) }
@@ -135,7 +135,7 @@ pub(super) fn table(person: &Person, now: UnixMs, notifications: &[Notification]
                     td data-label=(t!("Made")) { (words::time(now, one.id.submitted_at())) }
                 }
                 td.num.quiet[one.failures == 0] data-label=(t!("Failures")) { (one.failures) }
-                td data-label=(t!("Next")) { (next(now, one)) }
+                td data-label=(t!("Now")) { (next(now, one)) }
                 td.end { (buttons(person, one.id, &likely(one.state))) }
             } } }
         }

@@ -1,5 +1,7 @@
 //! The figures themselves: a few numbers on the range, and a table of its steps.
 
+use std::time::Duration;
+
 use malla_notify::{Figures, Latencies};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
@@ -10,19 +12,32 @@ use crate::words;
 
 const SHARES: [(f64, Text); 3] = [(0.5, key!("Half within")), (0.9, key!("90 % within")), (0.99, key!("99 % within"))];
 
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
 impl Shown {
     pub(super) fn tiles(&self) -> Markup {
         let summary = &self.summary;
         let within = |share| share_of(&summary.total.latencies, share);
         html! {
             ul.tiles aria-label=(t!("Summary")) {
-                @if !matches!(self.of, Of::Subscription(_)) { (tile(t!("Events a day"), &average(summary.events_per_day))) }
-                (tile(t!("Delivered a day"), &average(summary.delivered_per_day)))
+                @let day = self.counted_for() >= DAY;
+                @if !matches!(self.of, Of::Subscription(_)) {
+                    @if day { (tile(t!("Events a day"), &average(summary.events_per_day))) }
+                    @else { (tile(t!("Events so far"), &words::count(summary.total.events))) }
+                }
+                @if day { (tile(t!("Delivered a day"), &average(summary.delivered_per_day))) }
+                @else { (tile(t!("Delivered so far"), &words::count(summary.total.delivered))) }
                 (tile(t!("Failed for good"), &summary.failure_rate().map_or("–".into(), percent)))
                 (tile(t!("At once, at most"), &words::count(summary.total.peak)))
                 @for (share, name) in SHARES { (tile(name.get(), &within(share))) }
             }
         }
+    }
+
+    /// How long ago the first step was in which something happened: an average a day means nothing before a day is over.
+    fn counted_for(&self) -> Duration {
+        let first = self.steps.iter().find(|(_, figures)| *figures != Figures::default()).map(|(at, _)| *at);
+        first.zip(self.steps.last()).map_or(Duration::ZERO, |(first, (last, _))| first.until(*last) + self.step.lasts())
     }
 
     /// Steps in which something happened, newest first.

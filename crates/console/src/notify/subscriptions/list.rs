@@ -1,6 +1,7 @@
 //! The list of subscriptions, in the order of their names.
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use futures_util::future::try_join_all;
 use malla_access::Permission;
 use malla_notify::Subscription;
@@ -15,7 +16,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts};
+use crate::{Console, export, parts};
 
 const ROWS: usize = 50;
 /// On their way, or held, or still to be confirmed.
@@ -41,9 +42,34 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let links = params.only(&["endpoint", "cursor"]);
     Ok(Page::new(SUBSCRIPTIONS, t!("Subscriptions"))
         .lead(html! { (t!("Who gets the events of an endpoint, and how.")) })
+        .csv(params.only(&["endpoint"]).link("/notify/subscriptions.csv"))
+        .api(person, &params.only(&["endpoint"]).link("/api/v1/subscriptions"))
         .still(head(person, params))
         .live("subscriptions", table(person, params, &rows))
         .still(parts::pager(SUBSCRIPTIONS, &links, next, (t!("First"), t!("Further")))))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>, params: Params) -> Response {
+    const COLUMNS: [&str; 5] = ["subscription", "state", "endpoint", "target", "created_at"];
+    let (scope, endpoint) = (visitor.principal.scope(), params.get("endpoint").map(str::to_owned));
+    export::csv("subscriptions", &COLUMNS, move |after: Option<String>, most| {
+        let (console, scope, endpoint) = (console.clone(), scope.clone(), endpoint.clone());
+        async move {
+            let found = console.notify.subscriptions(&scope, endpoint.as_deref(), after.as_deref(), most).await?;
+            let next = found.last().map(|one| one.name.clone()).filter(|_| found.len() == most);
+            Ok((found.iter().map(cells).collect(), next))
+        }
+    })
+}
+
+fn cells(one: &Subscription) -> Vec<String> {
+    vec![
+        one.name.clone(),
+        one.state.name().to_owned(),
+        one.endpoint_name.clone(),
+        one.spec.target.masked(),
+        export::moment(Some(one.created_at)),
+    ]
 }
 
 /// How many of its notifications are in each state: its lane counts them.

@@ -12,6 +12,8 @@ pub(super) const PAIRS: Pairs = &[
     ("not asked", "sin pedir"),
     ("The site gave no answer", "El sitio no respondió"),
     ("By country", "Por país"),
+    ("Where the devices are", "Dónde están los dispositivos"),
+    ("{country}: {}, {} online", "{country}: {}, {} en línea"),
     ("Country", "País"),
     ("not known", "desconocido"),
     ("others", "otros"),

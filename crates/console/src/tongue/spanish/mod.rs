@@ -18,6 +18,7 @@
 //! | notification | notificación | member, leader, term | miembro, líder, mandato |
 //! | alert, notice | alerta, aviso | group, role, token | grupo, rol, token |
 //! | room, house | sala, casa | settings | ajustes |
+//! | crawl, seed | rastreo, semilla | watch, comparison, round | vigilancia, comparación, ronda |
 //!
 //! `"text#about"` is a text whose Spanish depends on what it is about. Values stand at `{}`; those with a name may
 //! change places.
@@ -27,7 +28,9 @@ mod analyze;
 mod fetch;
 mod house;
 mod notify;
+pub(super) mod pipelines;
 pub(super) mod rooms;
+mod tours;
 mod wiki;
 mod work;
 
@@ -35,4 +38,4 @@ pub(super) type Pairs = &'static [(&'static str, &'static str)];
 
 /// A room has a table of its own.
 pub(super) const TABLES: &[Pairs] =
-    &[house::PAIRS, work::PAIRS, notify::PAIRS, alerts::PAIRS, fetch::PAIRS, wiki::PAIRS, analyze::PAIRS];
+    &[house::PAIRS, work::PAIRS, notify::PAIRS, alerts::PAIRS, fetch::PAIRS, tours::PAIRS, wiki::PAIRS, analyze::PAIRS];

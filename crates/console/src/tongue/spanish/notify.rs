@@ -3,6 +3,8 @@
 use super::Pairs;
 
 pub(super) const PAIRS: Pairs = &[
+    ("Events so far", "Eventos hasta ahora"),
+    ("Delivered so far", "Entregados hasta ahora"),
     ("Notifications", "Notificaciones"),
     ("Events", "Eventos"),
     ("Subscriptions", "Suscripciones"),

@@ -252,4 +252,53 @@ pub(in crate::tongue) const PATTERNS: Pairs = &[
     ("there is no field {} {place}; there is {listed}", "no hay ningún campo {} {place}; hay {listed}"),
     // The cluster.
     ("a rolling restart is under way: wait for its end", "hay un reinicio escalonado en marcha: espera a que termine"),
+    // Crawls, watches and comparisons.
+    ("crawl {id}", "El rastreo {id}"),
+    ("watch {id}", "La vigilancia {id}"),
+    ("comparison {id}", "La comparación {id}"),
+    ("a crawl starts somewhere: give at least one seed", "un rastreo empieza en algún sitio: da al menos una semilla"),
+    ("a crawl has at most {most} seeds: make several", "un rastreo tiene como máximo {most} semillas: haz varios"),
+    ("a crawl goes at most {most} steps deep", "un rastreo va como máximo {most} pasos hondo"),
+    ("a crawl asks for 1 to {most} pages: change its limit", "un rastreo pide de 1 a {most} páginas: cambia su límite"),
+    ("the seed {seed} cannot be fetched: {why}", "la semilla {seed} no se puede descargar: {why}"),
+    ("the seed {seed} looks like an attack ({what})", "la semilla {seed} parece un ataque ({what})"),
+    ("\"{url}\" cannot be watched: {why}", "«{url}» no se puede vigilar: {why}"),
+    ("\"{url}\" cannot be compared: {why}", "«{url}» no se puede comparar: {why}"),
+    ("\"{url}\" looks like an attack ({what})", "«{url}» parece un ataque ({what})"),
+    ("a comparison has 1 to {most} URLs", "una comparación tiene de 1 a {most} URL"),
+    (
+        "say either from which countries the pages are compared, or from how many devices",
+        "di o bien desde qué países se comparan las páginas, o desde cuántos dispositivos",
+    ),
+    ("pages are compared from 2 to {most} places", "las páginas se comparan desde 2 a {most} lugares"),
+    ("\"{code}\" is not a country: two capital letters, as in DE", "«{code}» no es un país: dos mayúsculas, como DE"),
+    ("name each country once", "nombra cada país una vez"),
+    ("a comparison is repeated every {least} to {most} s", "una comparación se repite cada {least} a {most} s"),
+    ("a page waits 1 to {most} s for a device", "una página espera de 1 a {most} s a un dispositivo"),
+    (
+        "the shortest interval is at least {least} s, the longest at most {most} s and not shorter",
+        "el intervalo más corto es de al menos {least} s, el más largo de como máximo {most} s y no más corto",
+    ),
+    (
+        "1 to {most} versions are kept, and 1 to {bytes} bytes of them",
+        "se conservan de 1 a {most} versiones, y de 1 a {bytes} bytes de ellas",
+    ),
+    (
+        "{there} devices are there, and a comparison needs two",
+        "hay {there} dispositivos, y una comparación necesita dos",
+    ),
+    ("the site answered {status}", "el sitio respondió {status}"),
+    ("nothing on the page is picked by \"{selector}\"", "«{selector}» no elige nada de la página"),
+    ("the crawl {id} is over ({state}): begin another", "el rastreo {id} ha terminado ({state}): empieza otro"),
+    ("the watch {id} is over ({state}): begin another", "la vigilancia {id} ha terminado ({state}): empieza otra"),
+    (
+        "the comparison {id} is over ({state}): begin another",
+        "la comparación {id} ha terminado ({state}): empieza otra",
+    ),
+    (
+        "\"{selector}\" is not a selector that can be used: {why}",
+        "«{selector}» no es un selector que se pueda usar: {why}",
+    ),
+    ("\"{rule}\" is not a rule that can be used: {why}", "«{rule}» no es una regla que se pueda usar: {why}"),
+    ("at most {most} rules say what is ignored", "como máximo {most} reglas dicen qué se ignora"),
 ];

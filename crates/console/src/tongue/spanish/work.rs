@@ -3,6 +3,17 @@
 use super::Pairs;
 
 pub(super) const PAIRS: Pairs = &[
+    ("\"{other}\" is not a verb for lanes: pause or resume", "«{other}» no es un verbo para carriles: pause o resume"),
+    (
+        "There is nothing to do: all lanes that match are so already.",
+        "No hay nada que hacer: todos los carriles que coinciden ya están así.",
+    ),
+    (
+        "They start nothing new; what runs comes to its end.",
+        "No empiezan nada nuevo; lo que está en curso llega a su fin.",
+    ),
+    ("What waits there goes on.", "Lo que espera allí sigue."),
+    ("lanes", "carriles"),
     ("How many tasks may run at once, from 1 to 10000.", "Cuántas tareas pueden correr a la vez, de 1 a 10000."),
     ("The least time between two starts, up to a day.", "El tiempo mínimo entre dos inicios, hasta un día."),
     ("Next start", "Próximo inicio"),
@@ -73,7 +84,7 @@ pub(super) const PAIRS: Pairs = &[
     ("parent", "madre"),
     ("there is no group \"{name}\" for you", "para ti no hay ningún grupo «{name}»"),
     ("task id", "id de la tarea"),
-    ("Holder / next run", "En manos de / próxima vez"),
+    ("starts {}", "empieza {}"),
     (
         "Nothing matches among the tasks looked at so far: go on with “Older”.",
         "Nada coincide entre las tareas vistas hasta ahora: sigue con «Anteriores».",

@@ -15,7 +15,7 @@ use malla_wiki::metrics::{self, ArticleMetrics};
 use malla_wiki::{Extraction, ExtractionState, Page as Article, Target, Wiki};
 use maud::{Markup, html};
 
-use super::lines::{self, Line};
+use super::lines::{self, Line, Sizes};
 use super::places::{ARTICLES, REVISIONS, article_path, find_page, name, there, wiki_link, wiki_path};
 use super::{articles, extract, extraction, titled};
 use crate::caller::{Notice, Person};
@@ -39,13 +39,14 @@ pub(crate) async fn show(
 ) -> Result<Page, Refusal> {
     let (wiki, article) = find_page(&console, &visitor, &wiki, &page).await?;
     let newest = newest(&console, &visitor, &article).await?;
+    let sizes = lines::sizes(&console, &newest).await?;
     let measured = measure(&console, &wiki, &article).await?;
     let week = week::of(&console, &visitor.principal.scope(), &article).await?;
     let page = page_of(&console, &visitor, &wiki, &article).await?;
     Ok(page
         .still(figures::tiles(measured.as_ref()))
         .still(charts::cards(measured.as_ref(), week.as_ref()))
-        .still(revisions(&article, &newest))
+        .still(revisions(&article, &newest, &sizes))
         .still(figures::cards(console.now(), wiki.id, measured.as_ref())))
 }
 
@@ -132,8 +133,7 @@ async fn newest(console: &Console, person: &Person, article: &Article) -> Result
         ("wiki", article.wiki.to_string()),
         ("pageid", article.pageid.0.to_string()),
         ("sort", "desc".into()),
-        // One more, for the size that the last one began with.
-        ("page_size", (NEWEST + 1).to_string()),
+        ("page_size", NEWEST.to_string()),
     ];
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value)).into();
     Ok(lines::find(console, &person.principal.scope(), pairs).await?)
@@ -149,8 +149,7 @@ async fn measure(console: &Console, wiki: &Wiki, article: &Article) -> Result<Op
 }
 
 /// The newest ones, with a choice of two to compare: it works without a script.
-fn revisions(article: &Article, lines: &[Line]) -> Markup {
-    let sizes = lines::sizes(lines);
+fn revisions(article: &Article, lines: &[Line], sizes: &Sizes) -> Markup {
     let shown = &lines[..lines.len().min(NEWEST)];
     let (wiki, page) = (article.wiki.to_string(), article.pageid.0.to_string());
     let all = Params::from([("wiki", wiki.as_str()), ("pageid", page.as_str())]).link(REVISIONS);
@@ -173,7 +172,7 @@ fn revisions(article: &Article, lines: &[Line]) -> Markup {
                     }
                 }
                 @if shown.is_empty() { p.quiet { (t!("None is kept yet.")) } }
-                @else { (lines::table(shown, &sizes, false, (shown.len() > 1).then_some(&choice))) }
+                @else { (lines::table(shown, sizes, false, (shown.len() > 1).then_some(&choice))) }
             }
         }
     }

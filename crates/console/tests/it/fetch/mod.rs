@@ -4,6 +4,7 @@ mod devices;
 mod jobs;
 mod results;
 mod sites;
+pub(crate) mod tours;
 
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use super::LISTS;
 use crate::house::House;
 
 /// Lists whose emptiness must lead somewhere: a button, a command or a sentence on how the first comes.
-const NEXT: [(&str, &str); 15] = [
+const NEXT: [(&str, &str); 18] = [
     ("/", "malla tasks submit"),
     ("/tasks", "malla tasks submit"),
     ("/lanes", "comes into being with its first task"),
@@ -14,6 +14,9 @@ const NEXT: [(&str, &str); 15] = [
     ("/notify/endpoints", "New endpoint"),
     ("/notify/alerts", "New alert"),
     ("/fetch/jobs", "malla fetch"),
+    ("/fetch/crawls", "malla crawl"),
+    ("/fetch/watches", "malla watches add"),
+    ("/fetch/comparisons", "malla compare"),
     ("/fetch/sites", "first page that somebody wants"),
     ("/fetch/devices", "malla worker"),
     ("/wiki", "malla wiki extract"),

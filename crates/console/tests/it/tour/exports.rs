@@ -39,6 +39,15 @@ async fn every_export_has_its_columns_and_rows() {
         ("/notify/events.csv?endpoint=orders", "event,endpoint,received_at", ",orders,"),
         ("/audit.csv?actor=user:ana", "at,actor,action,object,detail", ",user:ana,endpoint.create,orders,"),
         ("/fetch/devices.csv", "device,owner,state", "pi,ana,"),
+        ("/fetch/jobs.csv", "job,state,urls,answered", ",done,1,1,1,0,ops,"),
+        (
+            "/notify/subscriptions.csv?endpoint=orders",
+            "subscription,state,endpoint",
+            "shop,active,orders,https://example.org/hook,",
+        ),
+        ("/wiki/extractions.csv", "extraction,asked,title", ",House sparrow,"),
+        ("/analyses.csv", "analysis,kind,state", ",ops,"),
+        ("/users.csv", "user,role,groups", "ana,user,ops,no,"),
     ] {
         let file = root.get(path).await;
         assert_eq!(file.status, StatusCode::OK, "{path}: {}", file.body);

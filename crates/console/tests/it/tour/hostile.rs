@@ -25,6 +25,17 @@ async fn hostile_names_are_text_on_every_page() {
     fetch::join(&house, "ana", HOSTILE, "DE").await;
     fetch::bring(&house, 200, HOSTILE, HOSTILE.as_bytes()).await;
     pages.extend([format!("{job}/results/1"), format!("{job}/results/2"), job]);
+    let watch = fetch::tours::watch(&ana, "https://example.org/?q=%3Cscript%3Ealert(1)", "#news").await;
+    fetch::tours::visited(&house, &watch, &[HOSTILE, "other"]).await;
+    let comparison = fetch::tours::comparison(&ana, "https://example.org/evil").await;
+    fetch::tours::compared(&house, &comparison, HOSTILE, HOSTILE).await;
+    pages.extend([
+        format!("{watch}/versions/1"),
+        format!("{watch}/compare?from=1&to=2"),
+        watch,
+        format!("{comparison}/rounds/1"),
+        comparison,
+    ]);
     let evil = wiki::found(&house, house.ops, "evil").await;
     let text = wiki::revision(7, 71, HOSTILE, HOSTILE);
     wiki::keep(&house, evil.id, 7, HOSTILE, vec![text, wiki::revision(7, 72, HOSTILE, "other")]).await;

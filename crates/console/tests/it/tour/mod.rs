@@ -22,6 +22,7 @@ async fn furnished(house: &House) -> Vec<String> {
     fetch::join(house, "ana", "pi", "DE").await;
     fetch::bring(house, 200, "text/html", b"hello").await;
     pages.extend([format!("{job}/results/1"), job, "/fetch/site?url=https://example.org".into()]);
+    pages.extend(touring(house, &ana).await);
     let (kept, article) = wiki::sparrow(house).await;
     let extraction = wiki::ask(&ana, "House sparrow").await;
     pages.extend([format!("/wiki/wikis/{}", kept.id), article, format!("/wiki/extractions/{extraction}")]);
@@ -29,6 +30,22 @@ async fn furnished(house: &House) -> Vec<String> {
     cluster::leader(house).await;
     root.post("/tokens", &[("name", "deploy"), ("role", "user"), ("group", "ops")]).await;
     pages
+}
+
+async fn touring(house: &House, ana: &Visitor<'_>) -> Vec<String> {
+    let crawl = fetch::tours::crawl(ana, "https://example.org/").await;
+    let watch = fetch::tours::watch(ana, "https://example.org/news", "#news").await;
+    fetch::tours::visited(house, &watch, &["un texto", "otro texto"]).await;
+    let comparison = fetch::tours::comparison(ana, "https://example.org/").await;
+    fetch::tours::compared(house, &comparison, "https://example.org/", "otra línea").await;
+    vec![
+        crawl,
+        format!("{watch}/versions/1"),
+        format!("{watch}/compare?from=1&to=2"),
+        watch,
+        format!("{comparison}/rounds/1"),
+        comparison,
+    ]
 }
 
 async fn notifying(ana: &Visitor<'_>) -> Vec<String> {
@@ -53,11 +70,12 @@ async fn notifying(ana: &Visitor<'_>) -> Vec<String> {
 }
 
 /// Pages that need nothing to be there.
-const LISTS: [&str; 37] = [
+const LISTS: [&str; 46] = [
     "/",
     "/tasks",
     "/tasks/new",
     "/lanes",
+    "/lanes/act?verb=pause",
     "/notify/notifications",
     "/notify/events",
     "/notify/subscriptions",
@@ -70,6 +88,14 @@ const LISTS: [&str; 37] = [
     "/notify/new-endpoint",
     "/fetch/jobs",
     "/fetch/new-job",
+    "/fetch/crawls",
+    "/fetch/new-crawl",
+    "/fetch/watches",
+    "/fetch/new-watch",
+    "/fetch/comparisons",
+    "/fetch/new-comparison",
+    "/fetch/crawls/act?verb=pause",
+    "/fetch/watches?state=paused",
     "/fetch/sites",
     "/fetch/devices",
     "/wiki",

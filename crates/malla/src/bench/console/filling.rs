@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use malla_fetch::compare::{CompareSpec, new_comparison};
+use malla_fetch::crawl::{CrawlSpec, new_crawl};
+use malla_fetch::watch::{WatchSpec, new_watch};
 use malla_fetch::{NewJob, Wanted};
 use malla_notify::{
     Accept, Accepted, Counted, EndpointOptions, Figures, NewEndpoint, NewEvent, NewSubscription, Step, Subject,
@@ -35,6 +38,8 @@ const ENDPOINTS: u64 = 20;
 const REVISIONS_OF_PAGE: u64 = 100;
 const JOBS: u64 = 200;
 const JOB_URLS: u64 = 50;
+/// Crawls, watches and comparisons each.
+const TOURS: u64 = 2_000;
 const LEASE_FOR: Duration = Duration::from_secs(600);
 
 /// Fills the store at `url`, which must be empty.
@@ -53,6 +58,7 @@ pub(super) async fn fill(url: &str, load: Load) -> Result<()> {
     talk("words of the events");
     while store.notify.index(2_000).await? > 0 {}
     house.fetch_jobs().await?;
+    house.tours().await?;
     talk("revisions");
     house.histories().await?;
     store.close().await;
@@ -226,6 +232,21 @@ impl House {
             let new =
                 NewJob { group, wanted, pending_max: 1_000_000, lanes: LaneSettings { ceiling: 1, gap_ms: 1_000 } };
             self.store.fetch.ask(new, Act { group, ..Act::new("malla", "fetch.ask", "pages") }).await?;
+        }
+        Ok(())
+    }
+
+    async fn tours(&self) -> Result<()> {
+        let tours = &self.store.tours;
+        for n in 0..TOURS {
+            let (group, url) = (self.owner(n), format!("http://site-{n}.invalid/page/{n}"));
+            let act = |what: &'static str| Act { group, ..Act::new("malla", what, "a tour") };
+            let crawl = CrawlSpec { seeds: vec![url.clone()], ..CrawlSpec::default() };
+            tours.begin(new_crawl(&crawl, group)?, act("crawl.begin")).await?;
+            let watch = WatchSpec { url: url.clone(), ..WatchSpec::default() };
+            tours.begin(new_watch(&watch, group, self.clock.now())?, act("watch.begin")).await?;
+            let comparison = CompareSpec { urls: vec![url], devices: 2, ..CompareSpec::default() };
+            tours.begin(new_comparison(&comparison, group)?, act("compare.begin")).await?;
         }
         Ok(())
     }

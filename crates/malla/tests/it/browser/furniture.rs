@@ -32,6 +32,7 @@ pub(super) fn furnish(house: &House) -> Neighbours {
     let _shop = events(house);
     tasks(house);
     let _site = pages(house);
+    tours(house, &_site);
     devices(house);
     histories(house);
     analyses(house);
@@ -95,9 +96,12 @@ fn tasks(house: &House) {
 fn pages(house: &House) -> Receiver {
     let html = format!("<html><title>{HOSTILE}</title><body><a href='/{HOSTILE}'>{HOSTILE}</a></body></html>");
     let robots = format!("User-agent: *\nDisallow: /{HOSTILE}\nUser-agent: {HOSTILE}\nDisallow: /\nCrawl-delay: 0\n");
-    let site = Receiver::answering(move |_, asked| match asked.path.as_str() {
+    let site = Receiver::answering(move |n, asked| match asked.path.as_str() {
         "/robots.txt" => format!("200 OK\r\ncontent-type: text/plain\r\n\r\n{robots}"),
         "/moved" => format!("302 Found\r\nlocation: /there?q={HOSTILE_HEADER}"),
+        "/news" => {
+            format!("200 OK\r\ncontent-type: text/html\r\n\r\n<p>visit {n}</p><p>&lt;x-hostile&gt; {HOSTILE}</p>")
+        }
         _ => format!("200 OK\r\ncontent-type: text/html\r\nx-hostile: {HOSTILE_HEADER}\r\n\r\n{html}"),
     });
     let urls = [
@@ -115,6 +119,29 @@ fn pages(house: &House) -> Receiver {
     });
     assert!(over.is_some(), "{}", house.desk.ok("GET", &format!("/api/v1/fetch/{job}"), None));
     site
+}
+
+/// A crawl of the site, a watch of a page that is never the same, and a comparison for which nobody is there.
+fn tours(house: &House, site: &Receiver) {
+    let crawl = house.make("crawls", json!({ "seeds": [site.url_of("/page")], "limit": 3, "group": "ops-1" }));
+    let watch = json!({
+        "url": site.url_of("/news"), "ignore": [HOSTILE.replace(['(', ')'], "")], "interval_min_s": 1, "interval_max_s": 1,
+        "group": "ops-1",
+    });
+    let watch = house.make("watches", watch);
+    let places = json!({ "urls": [site.url_of("/page")], "countries": ["AR", "DE"], "wait_s": 1, "wait": false, "group": "ops-1" });
+    let comparison = house.make("fetch/compare", places);
+    let wait = |path: String, over: fn(&serde_json::Value) -> bool| {
+        let told = crate::server::poll_until(std::time::Instant::now() + crate::server::DEADLINE, || {
+            Some(house.desk.ok("GET", &path, None)).filter(over)
+        });
+        assert!(told.is_some(), "{path}: {}", house.desk.ok("GET", &path, None));
+    };
+    let id = |made: &serde_json::Value| made["id"].as_str().expect("an id").to_owned();
+    wait(format!("/api/v1/crawls/{}", id(&crawl)), |told| told["state"] == "done");
+    wait(format!("/api/v1/watches/{}", id(&watch)), |told| told["version"].as_u64() >= Some(2));
+    wait(format!("/api/v1/comparisons/{}", id(&comparison)), |told| told["rounds"] == 1);
+    house.desk.ok("PATCH", &format!("/api/v1/watches/{}", id(&watch)), Some(json!({ "state": "paused" })));
 }
 
 fn devices(house: &House) {

@@ -15,4 +15,5 @@ mod pages;
 mod people;
 mod plain;
 mod tour;
+mod touring;
 mod wiki;
