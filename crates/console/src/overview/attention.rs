@@ -15,6 +15,7 @@ use crate::caller::Person;
 use crate::params::Params;
 use crate::pulse::room_of;
 use crate::refusal::Refusal;
+use crate::tongue::Noun;
 use crate::{Console, analyze, cluster, fetch, notify, wiki, words};
 
 /// Something that could have been started this long ago and was not is stuck.
@@ -56,11 +57,11 @@ struct Matter {
     tone: &'static str,
     n: u64,
     more: bool,
-    sentence: &'static str,
+    sentence: Noun,
     path: String,
 }
 
-fn matter(tone: &'static str, n: usize, sentence: &'static str, path: impl Into<String>) -> Matter {
+fn matter(tone: &'static str, n: usize, sentence: Noun, path: impl Into<String>) -> Matter {
     Matter { tone, n: n as u64, more: false, sentence, path: path.into() }
 }
 
@@ -73,19 +74,32 @@ fn matters(facts: &Facts<'_>) -> Vec<Matter> {
         found.push(matter(
             "failed",
             leaderless,
-            t!("No process leads: what must be done only once waits."),
+            Noun {
+                one: key!("No process leads: what must be done only once waits."),
+                many: key!("No process leads: what must be done only once waits."),
+            },
             cluster::CLUSTER,
         ));
         let missing = cluster.roles.iter().filter(|role| role.running < role.assigned).count();
-        found.push(matter("failed", missing, t!("Roles run less often than they shall."), cluster::CLUSTER));
+        found.push(matter(
+            "failed",
+            missing,
+            noun!("A role runs less often than it shall.", "Roles run less often than they shall."),
+            cluster::CLUSTER,
+        ));
     }
-    found.push(matter("failed", alerts.len(), t!("Alerts are firing."), notify::ALERTS));
+    found.push(matter("failed", alerts.len(), noun!("An alert is firing.", "Alerts are firing."), notify::ALERTS));
     let of_notify = |row: &&&KindCounts| row.kind.as_str() == DELIVER;
     let failed: u64 = kinds.iter().filter(|row| of_notify(&row)).map(|row| row.counts.failed).sum();
     let all_failed = Params::from([("state", "failed")]);
     found.push(Matter {
         n: failed,
-        ..matter("failed", 0, t!("Notifications were not delivered."), all_failed.link(notify::NOTIFICATIONS))
+        ..matter(
+            "failed",
+            0,
+            noun!("A notification was not delivered.", "Notifications were not delivered."),
+            all_failed.link(notify::NOTIFICATIONS),
+        )
     });
     for row in kinds.iter().filter(|row| !of_notify(&row) && room_of(row.kind.as_str()) != "notify") {
         let own = all_failed.with("kind", row.kind.as_str()).link("/tasks");
@@ -98,31 +112,41 @@ fn matters(facts: &Facts<'_>) -> Vec<Matter> {
     found.push(matter(
         "paused",
         lanes.iter().filter(stuck).count(),
-        t!("Lanes have work, and nobody takes it."),
+        noun!("A lane has work, and nobody takes it.", "Lanes have work, and nobody takes it."),
         "/lanes",
     ));
     found.push(Matter {
         more: paused.1,
-        ..matter("paused", paused.0.len(), t!("Lanes are paused."), "/lanes?paused=yes")
+        ..matter("paused", paused.0.len(), noun!("A lane is paused.", "Lanes are paused."), "/lanes?paused=yes")
     });
     let lately = |at: Option<UnixMs>| at.is_some_and(|at| at.plus(NEWS) > *now);
     let failed = studies.iter().filter(|one| one.state == StudyState::Failed && lately(one.finished_at)).count();
-    found.push(matter("failed", failed, t!("Analyses have failed."), analyze::ANALYSES));
+    found.push(matter("failed", failed, noun!("An analysis has failed.", "Analyses have failed."), analyze::ANALYSES));
     let failed =
         extractions.iter().filter(|one| one.state == ExtractionState::Failed && lately(one.finished_at)).count();
-    found.push(matter("failed", failed, t!("Extractions have failed."), wiki::EXTRACTIONS));
+    found.push(matter(
+        "failed",
+        failed,
+        noun!("An extraction has failed.", "Extractions have failed."),
+        wiki::EXTRACTIONS,
+    ));
     let offline = devices.iter().filter(|device| device.state(*now) == DeviceState::Offline).count();
-    found.push(matter("discarded", offline, t!("Devices are offline."), format!("{}?state=offline", fetch::DEVICES)));
+    found.push(matter(
+        "discarded",
+        offline,
+        noun!("A device is offline.", "Devices are offline."),
+        format!("{}?state=offline", fetch::DEVICES),
+    ));
     found.retain(|matter| matter.n > 0);
     found
 }
 
-fn failed_of(room: &str) -> &'static str {
+fn failed_of(room: &str) -> Noun {
     match room {
-        "fetch" => t!("Tasks of fetch have failed."),
-        "wiki" => t!("Tasks of wiki have failed."),
-        "analyze" => t!("Tasks of analyses have failed."),
-        _ => t!("Tasks have failed."),
+        "fetch" => noun!("A task of fetch has failed.", "Tasks of fetch have failed."),
+        "wiki" => noun!("A task of wiki has failed.", "Tasks of wiki have failed."),
+        "analyze" => noun!("A task of analyses has failed.", "Tasks of analyses have failed."),
+        _ => noun!("A task has failed.", "Tasks have failed."),
     }
 }
 
@@ -137,7 +161,7 @@ pub(super) fn card(facts: &Facts<'_>) -> Markup {
                     @for one in &matters {
                         li { a href=(one.path) {
                             span class={ "badge s-" (one.tone) } { (words::count(one.n)) @if one.more { "+" } }
-                            span { (one.sentence) }
+                            span { @if one.n == 1 && !one.more { (one.sentence.one) } @else { (one.sentence.many) } }
                         } }
                     }
                 }

@@ -20,7 +20,8 @@ pub(crate) async fn show(
 ) -> Result<Page, Refusal> {
     let job = console.fetch.job(&visitor.principal.scope(), read_id(&id)?).await?;
     let missing = say!("Result {n} of job {id}", n, id);
-    of(&console, JOBS, job.id, &n, (job_path(job.id), say!("Job {job}", job.id)), &missing).await
+    let up = (job_path(job.id), say!("Job {job}", job.id));
+    of(&console, JOBS, job.id, &n, up, &missing).await
 }
 
 /// The `n`th answer of a job, or of a crawl's job. `up` is the page it is on.

@@ -3,6 +3,18 @@
 use super::Pairs;
 
 pub(super) const PAIRS: Pairs = &[
+    ("A role runs less often than it shall.", "Un rol se ejecuta menos veces de las debidas."),
+    ("An alert is firing.", "Hay una alerta activa."),
+    ("A notification was not delivered.", "Hay una notificación sin entregar."),
+    ("A lane has work, and nobody takes it.", "Hay un carril con trabajo que nadie toma."),
+    ("A lane is paused.", "Hay un carril en pausa."),
+    ("An analysis has failed.", "Hay un análisis fallido."),
+    ("An extraction has failed.", "Hay una extracción fallida."),
+    ("A device is offline.", "Hay un dispositivo desconectado."),
+    ("A task of fetch has failed.", "Hay una tarea de descarga fallida."),
+    ("A task of wiki has failed.", "Hay una tarea de wiki fallida."),
+    ("A task of analyses has failed.", "Hay una tarea de análisis fallida."),
+    ("A task has failed.", "Hay una tarea fallida."),
     ("Audit", "Auditoría"),
     ("Newest", "Más recientes"),
     ("Older", "Anteriores"),

@@ -192,7 +192,7 @@ async fn a_watch_shows_its_versions_and_what_changed() {
     let shown = ana.get(&page).await;
     shown.shows(&format!("href=\"{page}/versions/2\""));
     shown.shows(&format!("href=\"{page}/compare?from=1&amp;to=2\""));
-    shown.shows("visited now");
+    shown.shows("visited <time");
     let compare = ana.get(&format!("{page}/compare?from=1&to=2")).await;
     compare.shows("<del>old</del>");
     compare.shows("&lt;b&gt;new&lt;/b&gt;");

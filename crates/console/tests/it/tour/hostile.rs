@@ -25,7 +25,7 @@ async fn hostile_names_are_text_on_every_page() {
     fetch::join(&house, "ana", HOSTILE, "DE").await;
     fetch::bring(&house, 200, HOSTILE, HOSTILE.as_bytes()).await;
     pages.extend([format!("{job}/results/1"), format!("{job}/results/2"), job]);
-    let watch = fetch::tours::watch(&ana, "https://example.org/?q=%3Cscript%3Ealert(1)", "#news").await;
+    let watch = fetch::tours::watch(&ana, "https://example.org/evil", "#news").await;
     fetch::tours::visited(&house, &watch, &[HOSTILE, "other"]).await;
     let comparison = fetch::tours::comparison(&ana, "https://example.org/evil").await;
     fetch::tours::compared(&house, &comparison, HOSTILE, HOSTILE).await;

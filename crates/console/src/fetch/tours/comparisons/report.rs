@@ -91,7 +91,7 @@ fn place_name(place: &PlaceReport) -> String {
 
 /// Not 100 % before it is the same.
 fn percent(alike: f32) -> String {
-    let per_mille = (f64::from(alike) * 1_000.0).floor();
+    let per_mille = (f64::from(alike) * 1_000.0).round().min(if alike < 1.0 { 999.0 } else { 1_000.0 });
     format!("{} %", words::short_decimal(per_mille / 10.0, 1))
 }
 
