@@ -39,6 +39,8 @@ impl Throwaway {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
+        // What an earlier one left behind tells of a server that is gone.
+        drop(std::fs::remove_file(data.join("server.json")));
         let mut child = command.spawn().context("cannot start a server")?;
         let began = Instant::now();
         let (url, token) = loop {

@@ -82,6 +82,12 @@ async fn the_browser_chooses_and_the_visitor_may_choose_otherwise() {
     // Who is not signed in gets the browser's language, too.
     let request = Request::get("/login").header(header::ACCEPT_LANGUAGE, "es");
     house.send(request.body(Body::empty()).expect("a request")).await.shows("Entrar en Malla");
+    house.get("/login?next=/tasks").await.shows("href=\"/login/language?language=es&amp;next=%2Ftasks\"");
+    let chosen = house.get("/login/language?language=es&next=/tasks").await;
+    assert_eq!((chosen.status, chosen.location()), (StatusCode::SEE_OTHER, "/login?next=%2Ftasks"));
+    assert_eq!(chosen.cookie("malla_language").as_deref(), Some("es"));
+    let elsewhere = house.get("/login/language?language=xx&next=https://evil.org/").await;
+    assert_eq!((elsewhere.location(), elsewhere.cookie("malla_language")), ("/login", None));
 }
 
 #[tokio::test]

@@ -279,7 +279,8 @@ impl House {
 }
 
 fn verdict(task: &Leased) -> Verdict {
-    if task.token.task.0 % 20 == 0 {
+    // Numbers follow each other in steps: what is left of them after a division would too.
+    if (task.token.task.0.unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40).is_multiple_of(20) {
         let answer = json!({ "status": 500, "headers": { "server": "test" }, "body": "no", "truncated": false });
         return Verdict::Failed(Failure {
             answer: Some(answer),

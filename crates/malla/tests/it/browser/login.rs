@@ -9,6 +9,10 @@ fn the_password_of_the_first_start_opens_the_console_and_a_wrong_one_does_not() 
     let browser = house.browser(Kind::USUAL);
     browser.open("/tasks");
     browser.sees_heading("Sign in to Malla");
+    browser.press("Español");
+    browser.sees_heading("Entrar en Malla");
+    browser.press("English");
+    browser.sees_heading("Sign in to Malla");
     browser.fill("User name", "admin");
     browser.fill("Password", "open sesame please");
     browser.press("Sign in");
