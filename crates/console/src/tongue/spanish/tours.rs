@@ -236,7 +236,6 @@ pub(super) const PAIRS: Pairs = &[
     ),
     ("The watch's settings are saved.", "Los ajustes de la vigilancia están guardados."),
     ("\"{text}\" is not the number of a version", "«{text}» no es el número de una versión"),
-    ("Watched since {}", "Vigilada desde {}"),
     ("visited {}", "visitada {}"),
     ("Changes a day", "Cambios al día"),
     ("Last change", "Último cambio"),

@@ -55,7 +55,7 @@ pub(super) async fn page_with(
     let now = console.now();
     let page = Page::new(WATCHES, spec.url.clone())
         .up(WATCHES, t!("Watches"))
-        .lead(html! { (rich!("Watched since {}", words::time(now, tour.id.0.submitted_at()))) })
+        .lead(html! { (rich!("Started {}", words::time(now, tour.id.0.submitted_at()))) })
         .api(person, &format!("/api/v1/watches/{}", tour.id))
         .live("state", head(now, tour, &progress))
         .live("actions", buttons(person, tour))

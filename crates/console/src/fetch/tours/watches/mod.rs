@@ -53,7 +53,7 @@ fn compare_path(tour: &Tour, from: u64, to: u64) -> String {
 fn a_day(progress: &Progress, now: UnixMs) -> String {
     let (_, an_hour) = progress.weight(now);
     match an_hour * 24.0 {
-        _ if progress.visits == 0 => "–".to_owned(),
+        _ if progress.visits < 2 => "–".to_owned(),
         day if day >= 10.0 => words::count(day.round() as u64),
         day if day >= 0.1 => words::decimal(day, 1),
         _ => "< 0.1".replace('.', &words::decimal(0.1, 1)[1..2]),
