@@ -23,10 +23,10 @@ impl Shown {
                 @let day = self.counted_for() >= DAY;
                 @if !matches!(self.of, Of::Subscription(_)) {
                     @if day { (tile(t!("Events a day"), &average(summary.events_per_day))) }
-                    @else { (tile(t!("Events so far"), &words::count(summary.total.events))) }
+                    @else { (tile(t!("Events"), &words::count(summary.total.events))) }
                 }
                 @if day { (tile(t!("Delivered a day"), &average(summary.delivered_per_day))) }
-                @else { (tile(t!("Delivered so far"), &words::count(summary.total.delivered))) }
+                @else { (tile(t!("Delivered"), &words::count(summary.total.delivered))) }
                 (tile(t!("Failed for good"), &summary.failure_rate().map_or("–".into(), percent)))
                 (tile(t!("At once, at most"), &words::count(summary.total.peak)))
                 @for (share, name) in SHARES { (tile(name.get(), &within(share))) }

@@ -3,8 +3,6 @@
 use super::Pairs;
 
 pub(super) const PAIRS: Pairs = &[
-    ("Events so far", "Eventos hasta ahora"),
-    ("Delivered so far", "Entregados hasta ahora"),
     ("Notifications", "Notificaciones"),
     ("Events", "Eventos"),
     ("Subscriptions", "Suscripciones"),
