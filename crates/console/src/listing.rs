@@ -1,11 +1,15 @@
 //! The frame of a list that comes in pages: its rows, and the way to the further ones beneath.
 
+use std::time::Duration;
+
 use maud::Markup;
 
 use crate::frame::Page;
 use crate::params::Params;
 use crate::parts;
 
+/// A list whose filter matches little looks on for this long; whoever wants more goes on from there.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 /// Rows of a page. A list is asked for one more: that one says that there is a next page.
 pub(crate) const ROWS: usize = 50;
 

@@ -8,17 +8,20 @@ use axum::response::Response;
 use malla_access::Permission;
 use malla_queue::{GroupId, Move, State, StateCounts, TaskId, TaskSummary, UnixMs};
 use maud::{Markup, html};
+use tokio::time::Instant;
 
 use super::filter::Wanted;
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::PATIENCE;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, export, groups, parts, words};
 
 const ROWS: usize = 50;
-/// A filter that matches little is answered in steps; this many are taken for one page.
+/// A filter that matches little is answered in steps; this many are taken for one page, if they take no longer than
+/// [`PATIENCE`].
 const STEPS_MAX: usize = 8;
 
 pub(crate) async fn show(
@@ -98,11 +101,12 @@ struct Found {
 
 async fn find(console: &Console, wanted: &Wanted, below: Option<TaskId>) -> Result<Found, Refusal> {
     let mut found = Found { tasks: Vec::new(), next: below };
+    let began = Instant::now();
     for _ in 0..STEPS_MAX {
         let page = console.queue.tasks(&wanted.filter, found.next, ROWS - found.tasks.len()).await?;
         found.tasks.extend(page.tasks);
         found.next = page.next;
-        if found.next.is_none() || found.tasks.len() >= ROWS {
+        if found.next.is_none() || found.tasks.len() >= ROWS || began.elapsed() >= PATIENCE {
             break;
         }
     }

@@ -7,10 +7,12 @@ use malla_access::Permission;
 use malla_notify::{EventFilter, EventSummary};
 use malla_queue::EventId;
 use maud::{Markup, html};
+use tokio::time::Instant;
 
 use super::super::{ENDPOINTS, EVENTS};
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::PATIENCE;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
@@ -18,7 +20,8 @@ use crate::{Console, export, parts};
 
 const NAMES: &[&str] = &["content", "endpoint", "from", "to"];
 const ROWS: usize = 50;
-/// A filter that matches little is answered in steps; this many are taken for one page.
+/// A filter that matches little is answered in steps; this many are taken for one page, if they take no longer than
+/// [`PATIENCE`].
 const STEPS_MAX: usize = 8;
 
 pub(crate) async fn show(
@@ -97,11 +100,12 @@ async fn find(
     below: Option<EventId>,
 ) -> Result<(Vec<EventSummary>, Option<EventId>), Refusal> {
     let (mut events, mut next) = (Vec::new(), below);
+    let began = Instant::now();
     for _ in 0..STEPS_MAX {
         let page = console.notify.events(filter, next, ROWS - events.len()).await?;
         events.extend(page.events);
         next = page.next;
-        if next.is_none() || events.len() >= ROWS {
+        if next.is_none() || events.len() >= ROWS || began.elapsed() >= PATIENCE {
             break;
         }
     }

@@ -7,19 +7,22 @@ use malla_access::Permission;
 use malla_notify::{Notification, NotificationPage, PageMark};
 use malla_queue::{State, StateCounts, TaskId};
 use maud::{Markup, html};
+use tokio::time::Instant;
 
 use super::super::{EXAMPLE, NEW_ENDPOINT, NEW_SUBSCRIPTION, NOTIFICATIONS, first_post, make_line};
 use super::filter::{NAMES, Wanted};
 use super::{Columns, VERBS, table, verb_name};
 use crate::caller::Person;
 use crate::frame::Page;
+use crate::listing::PATIENCE;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
 use crate::{Console, export, parts, words};
 
 const ROWS: usize = 50;
-/// A filter that matches little is answered in steps; this many are taken for one page.
+/// A filter that matches little is answered in steps; this many are taken for one page, if they take no longer than
+/// [`PATIENCE`].
 const STEPS_MAX: usize = 8;
 
 pub(crate) async fn show(
@@ -107,12 +110,13 @@ pub(super) fn read_mark(params: &Params) -> Result<Option<PageMark>, Refusal> {
 
 async fn find(console: &Console, wanted: &Wanted, below: Option<PageMark>) -> Result<NotificationPage, Refusal> {
     let mut found = NotificationPage { notifications: Vec::new(), next: below };
+    let began = Instant::now();
     for _ in 0..STEPS_MAX {
         let room = ROWS - found.notifications.len();
         let page = console.notify.notifications(&wanted.filter, found.next, room).await?;
         found.notifications.extend(page.notifications);
         found.next = page.next;
-        if found.next.is_none() || found.notifications.len() >= ROWS {
+        if found.next.is_none() || found.notifications.len() >= ROWS || began.elapsed() >= PATIENCE {
             break;
         }
     }
