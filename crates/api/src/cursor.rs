@@ -33,6 +33,8 @@ pub(crate) enum List {
     WikiPages,
     Extractions,
     Imports,
+    Checks,
+    Entries,
 }
 
 impl List {
@@ -58,6 +60,8 @@ impl List {
             List::WikiPages => 'p',
             List::Extractions => 'x',
             List::Imports => 'm',
+            List::Checks => 'h',
+            List::Entries => 'd',
         }
     }
 }

@@ -20,6 +20,7 @@ mod cluster;
 mod error;
 mod events;
 mod fetch;
+mod trust;
 mod fleet;
 mod house;
 mod notify;

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::analyzing;
+use crate::caring::Books;
 use crate::config::Config;
 use crate::duties::{self, Stop};
 use crate::fetching;
@@ -100,6 +101,7 @@ struct Led {
     retention: Retention,
     prune_every: Duration,
     fetch_keep: malla_fetch::Keep,
+    books: Books,
     analyze_keep: malla_analyze::Keep,
 }
 
@@ -121,6 +123,7 @@ impl Led {
             retention: retention(config),
             prune_every: Duration::from_secs(config.retention.every_s),
             fetch_keep: fetching::keep(&config.fetch),
+            books: Books::new(&config.credit, store, clock),
             analyze_keep: analyzing::keep(&config.analyze),
         })
     }
@@ -136,6 +139,7 @@ impl Led {
         duties.spawn(duties::look_after_alerts(self.alerts, stop()));
         duties.spawn(duties::trim(self.fetch.clone(), self.fetch_keep, stop()));
         duties.spawn(duties::answer_orphans(self.fetch, stop()));
+        duties.spawn(self.books.keep(stop()));
         duties.spawn(duties::sweep_extractions(self.wiki.wikis.clone(), self.wiki.keep(), stop()));
         duties.spawn(duties::sweep_studies(self.analyze, self.analyze_keep, stop()));
         if let Some(planner) = self.planner {

@@ -3,6 +3,7 @@
 mod analyzing;
 mod backup_file;
 mod bench;
+mod caring;
 mod cli;
 mod commands;
 mod config;
@@ -39,8 +40,8 @@ use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
 use self::commands::{
-    Usage, analyses, audit, backup, bikes, cluster, completions, connect, devices, fetch, groups, healthcheck, lanes,
-    notify,
+    Usage, analyses, audit, backup, bikes, blocklist, cluster, completions, connect, devices, fetch, groups, healthcheck,
+    lanes, ledger, notify,
 };
 use self::commands::{print_config, restore, robots, tasks, tokens, users, wiki, worker};
 
@@ -89,6 +90,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Fetch(command) => threaded(fetch::run(&place, command)),
         Command::Worker(command) => threaded(worker::run(&place, command)),
         Command::Devices(command) => ask(&place, command.reach.clone(), async |c| devices::run(command, c).await),
+        Command::Ledger(command) => ask(&place, command.reach.clone(), async |c| ledger::run(command, c).await),
+        Command::Blocklist(command) => ask(&place, command.reach.clone(), async |c| blocklist::run(command, c).await),
         Command::Robots(command) => match robots::run(command)? {
             true => Ok(()),
             false => std::process::exit(1),

@@ -18,6 +18,7 @@ mod fetch_plan;
 mod fetch_rows;
 mod figures;
 mod keeping;
+mod ledger;
 mod listing;
 mod listing_analyze;
 mod listing_fetch;
@@ -29,9 +30,12 @@ mod notify_rows;
 mod packing;
 mod place;
 pub mod postgres;
+mod refusing;
+mod rows;
 mod searching;
 pub mod sqlite;
 mod taken;
+mod trust;
 mod verifying;
 mod wiki_ask;
 mod wiki_change;
@@ -46,6 +50,10 @@ use malla_access::Access;
 use malla_analyze::Analyze;
 use malla_cluster::{Cluster, Term};
 use malla_fetch::Fetch;
+use malla_fetch::blocklist::Blocking;
+use malla_fetch::ledger::Ledger;
+use malla_fetch::quota::Quotas;
+use malla_fetch::trust::Trust;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
 use malla_wiki::Wikis;
@@ -58,6 +66,10 @@ pub struct Opened {
     pub statistics: Arc<dyn Statistics>,
     pub alerts: Arc<dyn Alerts>,
     pub fetch: Arc<dyn Fetch>,
+    pub trust: Arc<dyn Trust>,
+    pub ledger: Arc<dyn Ledger>,
+    pub blocking: Arc<dyn Blocking>,
+    pub quotas: Arc<dyn Quotas>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     pub cluster: Arc<dyn Cluster>,
@@ -122,7 +134,7 @@ pub async fn open(url: &str, clock: Arc<SystemClock>, limits: Limits) -> Result<
 
 fn opened<S>(store: Arc<S>, backend: &'static str, which: Which) -> Opened
 where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Analyze + Wikis + Cluster,
+    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Trust + Ledger + Blocking + Quotas + Analyze + Wikis + Cluster,
 {
     Opened {
         queue: store.clone(),
@@ -131,6 +143,10 @@ where
         statistics: store.clone(),
         alerts: store.clone(),
         fetch: store.clone(),
+        trust: store.clone(),
+        ledger: store.clone(),
+        blocking: store.clone(),
+        quotas: store.clone(),
         analyze: store.clone(),
         wikis: store.clone(),
         cluster: store,

@@ -114,7 +114,7 @@ fn notify() -> OpenApiRouter<App> {
 
 /// Jobs, results, sites and the fleet.
 fn fetch() -> OpenApiRouter<App> {
-    use fetch::{devices, fleet, jobs, results, scrap, sites};
+    use fetch::{blocked, devices, fleet, jobs, ledger, results, scrap, sites, trust};
     OpenApiRouter::new()
         .routes(routes!(scrap::post))
         .routes(routes!(scrap::post_api))
@@ -126,6 +126,17 @@ fn fetch() -> OpenApiRouter<App> {
         .routes(routes!(sites::show))
         .routes(routes!(jobs::show, jobs::cancel))
         .routes(routes!(results::results))
+        .routes(routes!(trust::report))
+        .routes(routes!(trust::checks))
+        .routes(routes!(trust::standing))
+        .routes(routes!(trust::acquit))
+        .routes(routes!(trust::control))
+        .routes(routes!(blocked::list, blocked::block, blocked::unblock))
+        .routes(routes!(blocked::opt_out))
+        .routes(routes!(ledger::balances))
+        .routes(routes!(ledger::statement))
+        .routes(routes!(ledger::top_up))
+        .routes(routes!(ledger::audit))
         .routes(routes!(devices::list))
         .routes(routes!(devices::change))
         .routes(routes!(fleet::join))

@@ -25,5 +25,6 @@ mod sessions;
 mod subscriptions;
 mod tail;
 mod tasks;
+mod trust;
 mod transport;
 mod wiki;

@@ -171,6 +171,21 @@ fn add_fetch(add: Add<'_>) {
     add("GET /api/v1/fetch/{job}", "/api/v1/fetch/{job}", true, nothing);
     add("DELETE /api/v1/fetch/{job}", "/api/v1/fetch/{job}", true, nothing);
     add("GET /api/v1/fetch/{job}/results", "/api/v1/fetch/{job}/results", true, nothing);
+    add("POST /api/v1/fetch/results/{id}/report", "/api/v1/fetch/results/{job}:1/report", true, nothing);
+    add("GET /api/v1/fetch/checks", "/api/v1/fetch/checks", false, nothing);
+    add("GET /api/v1/fetch/blocked", "/api/v1/fetch/blocked", false, nothing);
+    add("POST /api/v1/fetch/blocked", "/api/v1/fetch/blocked", false, |_| Some(json!({ "site": "blocked.example" })));
+    add("DELETE /api/v1/fetch/blocked", "/api/v1/fetch/blocked?site=never.example", false, nothing);
+    add("GET /api/v1/devices/standing", "/api/v1/devices/standing", false, nothing);
+    add("POST /api/v1/devices/{id}/acquit", "/api/v1/devices/{device}/acquit", false, nothing);
+    add("GET /api/v1/ledger/balances", "/api/v1/ledger/balances", false, nothing);
+    add("GET /api/v1/ledger/statement", "/api/v1/ledger/statement?account=client:0", false, nothing);
+    add("POST /api/v1/ledger/topup", "/api/v1/ledger/topup", false, |_| {
+        Some(json!({ "account": "client:1", "micro": 5 }))
+    });
+    add("GET /api/v1/ledger/audit", "/api/v1/ledger/audit", false, nothing);
+    add("GET /pages/{name}", "/pages/river.html", false, nothing);
+    add("GET /optout", "/optout", false, nothing);
     add("GET /api/v1/devices", "/api/v1/devices", false, nothing);
     add("PATCH /api/v1/devices/{id}", "/api/v1/devices/{device}", true, |_| Some(json!({ "blocked": true })));
     add("POST /api/v1/fleet/join", "/api/v1/fleet/join", false, |t| Some(json!({ "version": 1, "name": t.fresh })));

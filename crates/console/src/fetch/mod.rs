@@ -3,6 +3,7 @@
 mod devices;
 mod jobs;
 mod sites;
+mod trust;
 
 use std::time::Duration;
 
@@ -25,9 +26,19 @@ const NEW_JOB: &str = "/fetch/new-job";
 const SITES: &str = "/fetch/sites";
 const SITE: &str = "/fetch/site";
 const DEVICES: &str = "/fetch/devices";
+const STANDING: &str = "/fetch/standing";
+const LEDGER: &str = "/fetch/ledger";
+const BLOCKED: &str = "/fetch/blocked";
 
 /// The pages of this room in the navigation.
-pub(crate) const PAGES: &[(&str, &str)] = &[(JOBS, "Jobs"), (SITES, "Sites"), (DEVICES, "Devices")];
+pub(crate) const PAGES: &[(&str, &str)] = &[
+    (JOBS, "Jobs"),
+    (SITES, "Sites"),
+    (BLOCKED, "Blocked sites"),
+    (DEVICES, "Devices"),
+    (STANDING, "Standing"),
+    (LEDGER, "Ledger"),
+];
 
 /// The name by which robots.txt knows us.
 const AGENT: &str = "MallaBot";
@@ -47,6 +58,13 @@ pub(crate) fn routes() -> Router<Console> {
         .route(SITE, get(sites::detail::show))
         .route(DEVICES, get(devices::list::show))
         .route("/fetch/devices/{id}/block", post(devices::block))
+        .route(STANDING, get(trust::standing::show))
+        .route("/fetch/standing/{id}/acquit", post(trust::standing::acquit))
+        .route(LEDGER, get(trust::ledger::show))
+        .route("/fetch/ledger/topup", post(trust::ledger::top_up))
+        .route(BLOCKED, get(trust::blocked::show))
+        .route("/fetch/blocked/add", post(trust::blocked::add))
+        .route("/fetch/blocked/remove", post(trust::blocked::remove))
 }
 
 /// The page at `path`, if it is a live one of this room.
@@ -61,6 +79,9 @@ pub(crate) async fn live_page(
         SITES => sites::list::page(console, params).await,
         SITE => sites::detail::page(console, person, params).await,
         DEVICES => devices::list::page(console, person, params).await,
+        STANDING => trust::standing::page(console, person, params).await,
+        LEDGER => trust::ledger::page(console, person, params).await,
+        BLOCKED => trust::blocked::page(console, person).await,
         _ => {
             let id = path.strip_prefix("/fetch/jobs/").filter(|id| !id.contains('/'))?;
             jobs::detail::page(console, person, id, params).await

@@ -19,6 +19,7 @@ mod refusals;
 mod server;
 mod shutdown;
 mod small_wiki;
+mod trust;
 mod watching;
 mod wiki;
 mod wiki_server;

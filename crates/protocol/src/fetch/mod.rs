@@ -3,7 +3,9 @@
 mod fleet;
 mod frame;
 mod job;
+mod ledger;
 mod site;
+mod trust;
 
 pub use fleet::{
     BlockView, DEVICE_SECRET, DeviceChange, DeviceView, FLEET_VERSION, GiveBack, GivenBack, ItemView, JoinFleet,
@@ -11,4 +13,6 @@ pub use fleet::{
 };
 pub use frame::{FRAME_HEAD_BYTES_MAX, Frame, FrameError, FrameReader, ResultHead};
 pub use job::{FetchPages, FetchQuery, FetchResult, Forgotten, JobState, JobView};
+pub use ledger::{AuditView, BalanceView, EntryView, StatementQuery, TopUp};
 pub use site::SiteView;
+pub use trust::{BlockSite, BlockedQuery, BlockedView, CheckQuery, CheckView, ClaimView, StandingView};

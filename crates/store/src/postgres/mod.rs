@@ -38,6 +38,7 @@ mod read;
 mod scratch;
 mod statistics;
 mod submit;
+mod trust;
 mod wake;
 mod wiki;
 mod wiki_change;

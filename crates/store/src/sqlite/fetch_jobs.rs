@@ -13,6 +13,7 @@ use super::{many, read, sql};
 use crate::codes::Code;
 use crate::fetch_plan::{self, AtOnce, Plan, Shelved, Wait};
 use crate::fetch_rows::{ANSWERS, JobRow, PageRow, forgotten, plain};
+use crate::ledger::Charges;
 use crate::listing::Builder;
 
 pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
@@ -23,9 +24,15 @@ pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
         there_is_room(tx, new, &tasks)?;
         let (id, group) = (tx.next_id(), new.group.map(|group| group.0));
         let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-        let mut job = JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None };
+        let verified = new.terms.verified;
+        let mut job =
+            JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, verified };
+        let mut charges = Charges::default();
         for at_once in &plan.at_once {
             answer_at_once(tx, &mut job, at_once)?;
+            if let AtOnce::Cached { .. } = at_once {
+                charges.told(group, 200, true);
+            }
         }
         for (key, page) in &plan.used {
             tx.run(sql!("fetch/touch_shelf"), (key.0, tx.now.0))?;
@@ -35,8 +42,9 @@ pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
         for Wait { seq, url, task } in &plan.waits {
             tx.run(sql!("fetch/add_wish"), (ids[*task].0, job.id, seq, url))?;
         }
-        let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at);
+        let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at, job.verified);
         tx.run(sql!("fetch/add_job"), row)?;
+        super::trust::pay_cached(tx, &new.terms.prices, charges)?;
         Ok(job.read())
     })
 }
@@ -52,6 +60,7 @@ fn shelved(tx: &Tx<'_>, new: &NewJob) -> Result<HashMap<UrlKey, Shelved>> {
                 etag: row.get(2)?,
                 last_modified: row.get(3)?,
                 used_at: row.get(4)?,
+                verified: row.get(5)?,
             })
         })?;
         shelf.extend(found.map(|found| (key, found)));
@@ -108,6 +117,7 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         cached: row.get(5)?,
         cancelled: row.get(6)?,
         finished_at: row.get(7)?,
+        verified: row.get(8)?,
     })
 }
 
@@ -165,5 +175,6 @@ fn read_page(row: &Row<'_>, url: String) -> rusqlite::Result<PageRow> {
         took_ms: row.get(11)?,
         device: row.get(12)?,
         packed: row.get(13)?,
+        verified: row.get(14)?,
     })
 }

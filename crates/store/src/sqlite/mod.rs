@@ -35,6 +35,7 @@ mod routes;
 mod statistics;
 mod submit;
 mod syncer;
+mod trust;
 mod tx;
 mod wiki;
 mod wiki_change;

@@ -1,1 +1,1 @@
-SELECT id, grp, total, done, good, cached, cancelled, finished_at FROM job WHERE id = $1
+SELECT id, grp, total, done, good, cached, cancelled, finished_at, verified FROM job WHERE id = $1

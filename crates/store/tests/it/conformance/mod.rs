@@ -33,6 +33,8 @@ mod operator;
 mod outcomes;
 mod statistics;
 mod submission;
+mod trust;
+mod trust_ledger;
 mod wiki_ask;
 mod wiki_ask_plain;
 mod wiki_ask_random;
