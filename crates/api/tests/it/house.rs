@@ -146,7 +146,7 @@ impl House {
             intake: Arc::new(Intake::new(rooms.clone(), Arc::new(RecentEvents::default()))),
             fetch: rooms.clone(),
             dispatcher: Dispatcher::new(rooms.clone(), rooms.clone(), clock.clone(), DispatcherOptions::default()),
-            fetching: Fetching::default(),
+            fetching: Fetching { control_key: Some([7; 32]), ..Fetching::default() },
             trust: rooms.clone(),
             ledger: rooms.clone(),
             blocking: rooms.clone(),

@@ -53,8 +53,10 @@ async fn a_result_that_nobody_brought_cannot_be_reported() {
 }
 
 #[tokio::test]
-async fn there_is_no_control_site_unless_it_is_configured() {
+async fn a_page_of_the_control_site_says_what_only_the_server_knows() {
     let house = House::new().await;
-    house.get("/pages/river.html", "").await.refused(404, "not_found", &[]);
+    let page = house.get("/pages/river-0707.html", "").await;
+    assert_eq!((page.status, &page.headers["cache-control"]), (StatusCode::OK, &"no-store".parse().unwrap()));
+    assert!(page.text.contains(&malla_fetch::control::mark(&[7; 32], "/pages/river-0707.html")));
     assert!(house.get("/optout", "").await.text.contains("User-agent: MallaBot"));
 }

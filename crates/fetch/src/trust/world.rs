@@ -151,11 +151,18 @@ fn text(number: u64, moment: u64) -> String {
     text
 }
 
-/// What somebody brings of a page: its status, its text, and whether that is made up.
+/// What somebody brings of a page: its status, which text and when, and whether that is made up.
 struct Brought {
     status: u16,
-    body: String,
+    number: u64,
+    moment: u64,
     forged: bool,
+}
+
+impl Brought {
+    fn body(&self) -> String {
+        if self.status == 200 { text(self.number, self.moment) } else { String::new() }
+    }
 }
 
 struct World {
@@ -215,11 +222,11 @@ impl World {
     fn truth(&mut self, page: u64) -> Brought {
         self.moment += 1;
         if self.dice.below(1_000) < u64::from(self.setting.errors) {
-            return Brought { status: 580, body: String::new(), forged: false };
+            return Brought { status: 580, number: 0, moment: 0, forged: false };
         }
         let unstable = Dice(page).below(1_000) < u64::from(self.setting.unstable);
         let number = if unstable { page ^ self.dice.next() } else { page };
-        Brought { status: 200, body: text(number, self.moment), forged: false }
+        Brought { status: 200, number, moment: self.moment, forged: false }
     }
 
     fn bring(&mut self, at: usize, page: u64) -> Brought {
@@ -236,7 +243,7 @@ impl World {
         self.moment += 1;
         // Accomplices make up the same.
         let number = if nature == Nature::Colluding { page ^ 0xfeed } else { self.dice.next() };
-        Brought { status: 200, body: text(number, self.moment), forged: true }
+        Brought { status: 200, number, moment: self.moment, forged: true }
     }
 
     /// One result for a client, with the checks it causes. False if nobody is left.
@@ -296,7 +303,7 @@ impl World {
             Some(claim(&first, brought.status)),
             UnixMs(0),
         );
-        let said = |by, brought: &'_ Brought| (by, brought.status, brought.body.clone());
+        let said = |by, brought: &'_ Brought| (by, brought.status, brought.body());
         let (one, two) = (said(&first, brought), said(&next, &other));
         let finding = match agreement(&statement(&one), &statement(&two)) {
             Agreement::Same => Finding::Agreed,

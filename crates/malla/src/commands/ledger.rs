@@ -26,7 +26,7 @@ enum Verb {
     /// Read an account's entries, newest first
     #[command(after_help = "Examples:\n  malla ledger statement client:1\n  malla ledger statement user:ana --csv > ana.csv")]
     Statement {
-        /// client:N, user:NAME, escrow:N, house or world
+        /// client:GROUP, user:NAME, escrow:N, house or world
         account: String,
         /// All entries as CSV
         #[arg(long)]

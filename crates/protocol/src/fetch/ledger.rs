@@ -5,7 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BalanceView {
-    /// `client:N`, `user:NAME`, `escrow:N` (of a device), `house` or `world`.
+    /// `client:N` (of a group), `user:NAME`, `escrow:N` (of a device), `house` or `world`.
     pub account: String,
     /// Whose it is, in words.
     pub name: String,

@@ -23,6 +23,16 @@ const CSV_MAX: usize = 100_000;
 /// More is a slip of the finger.
 const TOP_UP_MAX: i64 = 1_000_000_000_000_000;
 
+/// An account as it is written; a client may be named by its group.
+async fn read_account(app: &App, who: &Principal, text: &str) -> Result<Account, Refusal> {
+    match text.strip_prefix("client:") {
+        Some(name) if !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(Account::Client(Some(app.access.group(&who.scope(), name).await?.id)))
+        }
+        _ => Ok(text.parse()?),
+    }
+}
+
 /// Whether the caller sees this account: all for an admin, else those of the own groups, devices and name.
 async fn sees(app: &App, who: &Principal, account: &Account) -> Result<bool, Refusal> {
     if who.may(Permission::Administer) {
@@ -84,7 +94,7 @@ pub(crate) async fn statement(
     who: May<See>,
     Query(query, paging): Query<StatementQuery, PageQuery>,
 ) -> Result<Response, Refusal> {
-    let account: Account = query.account.parse()?;
+    let account = read_account(&app, &who, &query.account).await?;
     if !sees(&app, &who, &account).await? {
         return Err(Refusal::new(Code::NotFound, format!("account {account} does not exist")));
     }
@@ -143,7 +153,7 @@ pub(crate) async fn top_up(
     write: Write<AnyJson<TopUp>>,
 ) -> Result<Json<BalanceView>, Refusal> {
     let TopUp { account, micro, note } = write.body.0.clone();
-    let to: Account = account.parse()?;
+    let to = read_account(&app, &who, &account).await?;
     if micro == 0 || micro.abs() > TOP_UP_MAX || to == Account::World || note.len() > 1_000 {
         let detail = "give an amount of micro-credits other than 0 and below 1e15, an account other than world, and a short note";
         return Err(Refusal::invalid(detail));
