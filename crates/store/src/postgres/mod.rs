@@ -42,6 +42,7 @@ mod statistics;
 mod submit;
 mod tour;
 mod tour_step;
+mod trust;
 mod wake;
 mod wiki;
 mod wiki_change;
