@@ -1,7 +1,7 @@
 //! How devices stand, checks, credit, and sites that are never fetched.
 
 use malla_protocol::{
-    AuditView, BalanceView, BlockSite, BlockedQuery, BlockedView, CheckQuery, CheckView, EntryView, Page, PageQuery,
+    LedgerAudit, BalanceView, BlockSite, BlockedQuery, BlockedView, CheckQuery, CheckView, EntryView, Page, PageQuery,
     StandingView, StatementQuery, TopUp,
 };
 use reqwest::Method;
@@ -49,7 +49,7 @@ impl Client {
         self.write(Method::POST, &["api", "v1", "ledger", "topup"], top_up).await
     }
 
-    pub async fn audit_ledger(&self) -> Result<AuditView> {
+    pub async fn audit_ledger(&self) -> Result<LedgerAudit> {
         self.get(&["api", "v1", "ledger", "audit"], &()).await
     }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 use malla_client::Client;
-use malla_protocol::{AuditView, BalanceView, EntryView, TopUp};
+use malla_protocol::{LedgerAudit, BalanceView, EntryView, TopUp};
 
 use crate::cli::Reach;
 use crate::commands::{Limit, Usage, pages};
@@ -119,7 +119,7 @@ fn entry(entry: &EntryView) -> Vec<String> {
     vec![entry.at.clone(), shown(entry.micro), pages, entry.what.clone(), or_dash(entry.note.as_deref())]
 }
 
-fn describe(audit: &AuditView) -> String {
+fn describe(audit: &LedgerAudit) -> String {
     let list = |items: Vec<String>| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
     fields(&[
         ("in order", if audit.good { "yes" } else { "no" }.into()),

@@ -52,7 +52,7 @@ pub struct TopUp {
 
 /// What an audit found: good if the sum is zero and nothing is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct AuditView {
+pub struct LedgerAudit {
     pub good: bool,
     /// Over all accounts.
     pub sum: i64,

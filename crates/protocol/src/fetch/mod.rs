@@ -18,7 +18,7 @@ pub use fleet::{
 };
 pub use frame::{FRAME_HEAD_BYTES_MAX, Frame, FrameError, FrameReader, ResultHead};
 pub use job::{FetchPages, FetchQuery, FetchResult, Forgotten, JobState, JobView};
-pub use ledger::{AuditView, BalanceView, EntryView, StatementQuery, TopUp};
+pub use ledger::{LedgerAudit, BalanceView, EntryView, StatementQuery, TopUp};
 pub use site::SiteView;
 pub use trust::{BlockSite, BlockedQuery, BlockedView, CheckQuery, CheckView, ClaimView, StandingView};
 pub use watch::{NewWatch, PageDiff, PageDiffQuery, PageVersion, WatchChange, WatchView};

@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use malla_access::{Permission, Principal};
 use malla_fetch::ledger::{Account, Balance, Entry};
-use malla_protocol::{AuditView, BalanceView, Code, EntryView, Page, PageQuery, StatementQuery, TopUp};
+use malla_protocol::{LedgerAudit, BalanceView, Code, EntryView, Page, PageQuery, StatementQuery, TopUp};
 use malla_queue::Scope;
 
 use crate::App;
@@ -170,11 +170,11 @@ pub(crate) async fn top_up(
 
 /// Check that all accounts sum up to zero, and each to its entries.
 #[utoipa::path(get, path = "/api/v1/ledger/audit", tag = "fetch", operation_id = "audit_ledger",
-    responses((status = 200, body = AuditView)),
+    responses((status = 200, body = LedgerAudit)),
     extensions(("x-permission" = json!("administer"))))]
-pub(crate) async fn audit(State(app): State<App>, _: May<Administer>) -> Result<Json<AuditView>, Refusal> {
+pub(crate) async fn audit(State(app): State<App>, _: May<Administer>) -> Result<Json<LedgerAudit>, Refusal> {
     let audit = app.ledger.audit().await?;
-    Ok(Json(AuditView {
+    Ok(Json(LedgerAudit {
         good: audit.is_good(),
         sum: audit.sum,
         accounts: audit.accounts,
