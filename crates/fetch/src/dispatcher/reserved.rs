@@ -14,7 +14,10 @@ const FOR_MS: i64 = 30_000;
 const SITES_MAX: usize = 10_000;
 
 #[derive(Default)]
-pub(super) struct Reserved(Mutex<HashMap<Site, Vec<(TaskId, CheckTask, UnixMs)>>>);
+pub(super) struct Reserved(Mutex<HashMap<Site, Vec<Kept>>>);
+
+/// A task of a site, the check it is for, and until when it is kept.
+type Kept = (TaskId, CheckTask, UnixMs);
 
 impl Reserved {
     pub(super) fn keep(&self, site: &Site, task: TaskId, check: CheckTask, now: UnixMs) {

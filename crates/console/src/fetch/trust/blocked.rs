@@ -21,26 +21,26 @@ pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<See>
 pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Refusal> {
     let listed = console.blocking.blocked_sites().await?;
     let all: Vec<&Blocked> = console.fetching.blocked.fixed().iter().chain(&listed).collect();
-    let page = Page::new(BLOCKED, "Blocked sites")
-        .lead(html! { "Nothing is fetched here, whoever asks: the operator's list, and owners who want to be left alone." })
+    let page = Page::new(BLOCKED, t!("Blocked sites"))
+        .lead(html! { (t!("Nothing is fetched here, whoever asks: the operator's list, and owners who want to be left alone.")) })
         .live("blocked", table(person, console.now(), &all));
     Ok(if person.may(Permission::Administer) { page.still(form(person)) } else { page })
 }
 
 fn table(person: &Person, now: UnixMs, all: &[&Blocked]) -> Markup {
     if all.is_empty() {
-        return parts::empty("No site is blocked.", None);
+        return parts::empty(t!("No site is blocked."), None);
     }
     html! {
         section.card {
             table.rows {
-                thead { tr { th { "Site" } th { "Why" } th { "Its owner" } th { "By" } th { "Since" } th {} } }
+                thead { tr { th { (t!("Site")) } th { (t!("Why")) } th { (t!("Its owner")) } th { (t!("By")) } th { (t!("Since")) } th {} } }
                 tbody { @for blocked in all { tr {
-                    td data-label="Site" { (blocked.pattern) }
-                    td data-label="Why" { (blocked.why) }
-                    td data-label="Its owner" { (blocked.contact.as_deref().unwrap_or("–")) }
-                    td data-label="By" { (blocked.by) }
-                    td data-label="Since" {
+                    td data-label=(t!("Site")) { (blocked.pattern) }
+                    td data-label=(t!("Why")) { (blocked.why) }
+                    td data-label=(t!("Its owner")) { (blocked.contact.as_deref().unwrap_or("–")) }
+                    td data-label=(t!("By")) { (blocked.by) }
+                    td data-label=(t!("Since")) {
                         @if blocked.at.0 > 0 { (words::time(now, blocked.at)) } @else { span.quiet { "–" } }
                     }
                     td.end {
@@ -48,7 +48,7 @@ fn table(person: &Person, now: UnixMs, all: &[&Blocked]) -> Markup {
                             form.actions method="post" action=(format!("{BLOCKED}/remove")) {
                                 (parts::form_secret(person))
                                 input type="hidden" name="site" value=(blocked.pattern);
-                                button.small { "Fetch again" }
+                                button.small { (t!("Fetch again")) }
                             }
                         }
                     }
@@ -61,19 +61,19 @@ fn table(person: &Person, now: UnixMs, all: &[&Blocked]) -> Markup {
 fn form(person: &Person) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Block a site" } }
+            div.card-head { h2 { (t!("Block a site")) } }
             form method="post" action=(format!("{BLOCKED}/add")) {
                 (parts::form_secret(person))
-                (parts::field("Site", "A host with all below it, or the beginning of a path.", None, html! {
+                (parts::field(t!("Site"), t!("A host with all below it, or the beginning of a path."), None, html! {
                     input name="site" required placeholder="example.org";
                 }))
-                (parts::field("Why", "Told to whoever asks for a page there.", None, html! {
+                (parts::field(t!("Why"), t!("Told to whoever asks for a page there."), None, html! {
                     input name="why" maxlength="200";
                 }))
-                (parts::field("Its owner", "Who asked for it, if it was the owner of the site.", None, html! {
+                (parts::field(t!("Its owner"), t!("Who asked for it, if it was the owner of the site."), None, html! {
                     input name="contact" maxlength="200" placeholder="webmaster@example.org";
                 }))
-                button { "Block" }
+                button { (t!("Block")) }
             }
         }
     }
@@ -88,7 +88,7 @@ pub(crate) async fn add(Shared(console): Shared<Console>, posted: Posted<Adminis
     let blocked = Blocked { pattern, why, contact, by, at: console.now() };
     let made = console.blocking.block_site(blocked, act).await?;
     console.fetching.blocked.set(console.blocking.blocked_sites().await?);
-    Ok(go(&console, BLOCKED, Notice::good(format!("{} is not fetched any more.", made.pattern))))
+    Ok(go(&console, BLOCKED, Notice::good(say!("{} is not fetched any more.", made.pattern))))
 }
 
 pub(crate) async fn remove(Shared(console): Shared<Console>, posted: Posted<Administer>) -> Result<Response, Refusal> {
@@ -96,5 +96,5 @@ pub(crate) async fn remove(Shared(console): Shared<Console>, posted: Posted<Admi
     let act = Act::new(&posted.visitor.principal.actor, "site.unblock", format!("site {pattern}"));
     console.blocking.unblock_site(&pattern, act).await?;
     console.fetching.blocked.set(console.blocking.blocked_sites().await?);
-    Ok(go(&console, BLOCKED, Notice::good(format!("{pattern} is fetched again."))))
+    Ok(go(&console, BLOCKED, Notice::good(say!("{} is fetched again.", pattern))))
 }

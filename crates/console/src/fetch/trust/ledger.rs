@@ -36,8 +36,9 @@ fn sees(principal: &Principal, account: &Account) -> bool {
 }
 
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
-    let page = Page::new(LEDGER, "Ledger")
-        .lead(html! { "Clients pay for pages, and devices' users are paid for them. All accounts sum up to zero." });
+    let page = Page::new(LEDGER, t!("Ledger")).lead(
+        html! { (t!("Clients pay for pages, and devices' users are paid for them. All accounts sum up to zero.")) },
+    );
     let mut balances = console.ledger.balances().await?;
     balances.retain(|balance| balance.account.parse().is_ok_and(|account| sees(&person.principal, &account)));
     let now = console.now();
@@ -59,19 +60,19 @@ fn credits(micro: i64) -> String {
 
 fn table(now: UnixMs, balances: &[Balance]) -> Markup {
     if balances.is_empty() {
-        let why = "Nothing was paid yet. Credit is off unless the configuration turns it on (credit.enabled).";
+        let why = t!("Nothing was paid yet. Credit is off unless the configuration turns it on (credit.enabled).");
         return parts::empty(why, None);
     }
     html! {
         section.card {
             table.rows {
-                thead { tr { th { "Account" } th.num { "Credits" } th { "Last change" } } }
+                thead { tr { th { (t!("Account")) } th.num { (t!("Credits")) } th { (t!("Last change")) } } }
                 tbody { @for balance in balances { tr {
-                    td data-label="Account" {
+                    td data-label=(t!("Account")) {
                         a href=(Params::default().with("account", &balance.account).link(LEDGER)) { (balance.account) }
                     }
-                    td.num data-label="Credits" { (credits(balance.micro)) }
-                    td data-label="Last change" { (words::time(now, balance.touched_at)) }
+                    td.num data-label=(t!("Credits")) { (credits(balance.micro)) }
+                    td data-label=(t!("Last change")) { (words::time(now, balance.touched_at)) }
                 } } }
             }
         }
@@ -82,15 +83,15 @@ fn statement(now: UnixMs, account: &Account, entries: &[Entry]) -> Markup {
     let file = format!("/api/v1/ledger/statement?as=csv&account={account}");
     html! {
         section.card {
-            div.card-head { h2 { (account) } a href=(file) { "All as CSV" } }
+            div.card-head { h2 { (account) } a href=(file) { (t!("All as CSV")) } }
             table.rows.dense {
-                thead { tr { th { "When" } th.num { "Credits" } th.num { "Pages" } th { "What" } th { "Note" } } }
+                thead { tr { th { (t!("When")) } th.num { (t!("Credits")) } th.num { (t!("Pages")) } th { (t!("What")) } th { (t!("Note")) } } }
                 tbody { @for entry in entries { tr {
-                    td data-label="When" { (words::time(now, entry.at)) }
-                    td.num data-label="Credits" { (credits(entry.micro)) }
-                    td.num.quiet[entry.pages == 0] data-label="Pages" { (words::count(entry.pages)) }
-                    td data-label="What" { (entry.what) }
-                    td data-label="Note" { (entry.note.as_deref().unwrap_or("–")) }
+                    td data-label=(t!("When")) { (words::time(now, entry.at)) }
+                    td.num data-label=(t!("Credits")) { (credits(entry.micro)) }
+                    td.num.quiet[entry.pages == 0] data-label=(t!("Pages")) { (words::count(entry.pages)) }
+                    td data-label=(t!("What")) { (entry.what) }
+                    td data-label=(t!("Note")) { (entry.note.as_deref().unwrap_or("–")) }
                 } } }
             }
         }
@@ -100,17 +101,17 @@ fn statement(now: UnixMs, account: &Account, entries: &[Entry]) -> Markup {
 fn form(person: &Person, params: &Params) -> Markup {
     html! {
         section.card {
-            div.card-head { h2 { "Give credit" } }
+            div.card-head { h2 { (t!("Give credit")) } }
             form method="post" action=(format!("{LEDGER}/topup")) {
                 (parts::form_secret(person))
-                (parts::field("Account", "client:N, user:NAME or house", None, html! {
+                (parts::field(t!("Account"), t!("client:N, user:NAME or house"), None, html! {
                     input name="account" required value=(params.typed("account")) placeholder="client:1";
                 }))
-                (parts::field("Micro-credits", "A credit has a million. A negative amount is paid out.", None, html! {
+                (parts::field(t!("Micro-credits"), t!("A credit has a million. A negative amount is paid out."), None, html! {
                     input name="micro" required inputmode="numeric" placeholder="25000000";
                 }))
-                (parts::field("Note", "", None, html! { input name="note" maxlength="200"; }))
-                button { "Give" }
+                (parts::field(t!("Note"), "", None, html! { input name="note" maxlength="200"; }))
+                button { (t!("Give")) }
             }
         }
     }
@@ -120,15 +121,15 @@ pub(crate) async fn top_up(Shared(console): Shared<Console>, posted: Posted<Admi
     let account: Account = posted.fields.typed("account").trim().parse()?;
     let micro: i64 = posted.fields.typed("micro").trim().parse().unwrap_or(0);
     if micro == 0 || micro.unsigned_abs() > 1_000_000_000_000_000 || account == Account::World {
-        return Err(Refusal::bad(
-            "Give a whole number of micro-credits other than 0, and an account other than world.",
-        ));
+        return Err(Refusal::bad(t!(
+            "Give a whole number of micro-credits other than 0, and an account other than world."
+        )));
     }
     let note = posted.fields.typed("note").to_owned();
     let mut act = Act::new(&posted.visitor.principal.actor, "ledger.topup", format!("account {account}"));
     act.detail = serde_json::json!({ "micro": micro, "note": note });
     let balance = console.ledger.top_up(account, micro, note, act).await?;
-    let sentence = format!("{} has {} credits now.", balance.account, credits(balance.micro));
+    let sentence = say!("{} has {} credits now.", balance.account, credits(balance.micro));
     let back = Params::default().with("account", &balance.account).link(LEDGER);
     Ok(go(&console, &back, Notice::good(sentence)))
 }

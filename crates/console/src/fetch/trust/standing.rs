@@ -3,7 +3,7 @@
 use axum::extract::{Path, State as Shared};
 use axum::response::Response;
 use malla_access::Permission;
-use malla_fetch::trust::{Check, CheckState, Claim, DeviceRepute};
+use malla_fetch::trust::{Check, CheckKind, CheckState, Claim, DeviceRepute};
 use malla_fetch::{Device, DeviceId};
 use malla_queue::{Act, UnixMs};
 use maud::{Markup, html};
@@ -17,9 +17,6 @@ use crate::visitor::{Administer, Posted, See, Visitor, go};
 use crate::{Console, parts, words};
 
 const CHECKS: usize = 50;
-const LEAD: &str = "Some of what a device brings is fetched once more by a device of another user. Who never lied is checked \
-                    least, and nobody never.";
-const ACQUIT_WARNING: &str = "It may work again, begins as a newcomer, and gets its pledge back.";
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -32,7 +29,9 @@ pub(crate) async fn show(
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let scope = person.principal.scope();
     let (devices, reputes) = (console.fetch.devices(&scope).await?, console.trust.reputes(&scope).await?);
-    let page = Page::new(STANDING, "Standing").lead(html! { (LEAD) });
+    let page = Page::new(STANDING, t!("Standing")).lead(html! {
+        (t!("Some of what a device brings is fetched once more by a device of another user. Who never lied is checked least, and nobody never."))
+    });
     let page = page.live("standing", rows(console, person, &devices, &reputes));
     if !person.may(Permission::Administer) {
         return Ok(page);
@@ -44,14 +43,14 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
 
 fn rows(console: &Console, person: &Person, devices: &[Device], reputes: &[DeviceRepute]) -> Markup {
     if reputes.is_empty() {
-        return parts::empty("No device has joined yet.", None);
+        return parts::empty(t!("No device has joined yet."), None);
     }
     html! {
         section.card {
             table.rows {
                 thead { tr {
-                    th { "Device" } th { "Owner" } th { "Standing" } th.num { "Valid in a row" } th.num { "Checked" }
-                    th.num { "Checked now" } th.num { "Strikes" } th.num { "Doubts" } th {}
+                    th { (t!("Device")) } th { (t!("Owner")) } th { (t!("Standing")) } th.num { (t!("Valid in a row")) } th.num { (t!("Checked")) }
+                    th.num { (t!("Checked now")) } th.num { (t!("Strikes")) } th.num { (t!("Doubts")) } th {}
                 } }
                 tbody { @for repute in reputes {
                     @if let Some(device) = devices.iter().find(|device| device.id == repute.device) {
@@ -67,32 +66,32 @@ fn line(console: &Console, person: &Person, device: &Device, repute: &DeviceRepu
     let (own, rules) = (&repute.own, console.fetching.trust);
     let unchecked = device.is_of_the_house() || !rules.enabled;
     let (tone, name) = match () {
-        () if own.convicted => ("failed", "convicted"),
-        () if unchecked => ("succeeded", "trusted"),
-        () if own.strikes > 0 => ("paused", "suspected"),
-        () if repute.cv() < rules.recover => ("running", "new"),
-        () => ("succeeded", "believed"),
+        () if own.convicted => ("failed", t!("convicted", "device")),
+        () if unchecked => ("succeeded", t!("trusted", "device")),
+        () if own.strikes > 0 => ("paused", t!("suspected", "device")),
+        () if repute.cv() < rules.recover => ("running", t!("new", "device")),
+        () => ("succeeded", t!("believed", "device")),
     };
     html! {
         tr {
-            td data-label="Device" { a href=(format!("{STANDING}?device={}", device.id.0)) { (device.name) } }
-            td data-label="Owner" { (device.owner) }
-            td data-label="Standing" {
+            td data-label=(t!("Device")) { a href=(format!("{STANDING}?device={}", device.id.0)) { (device.name) } }
+            td data-label=(t!("Owner")) { (device.owner) }
+            td data-label=(t!("Standing")) {
                 span class={ "badge s-" (tone) } { (name) }
                 @if let Some(reason) = &own.reason { p.note.quiet { (reason) } }
             }
-            td.num data-label="Valid in a row" { (words::count(own.cv)) }
-            td.num data-label="Checked" { (words::count(own.checked)) }
-            td.num data-label="Checked now" {
+            td.num data-label=(t!("Valid in a row")) { (words::count(own.cv)) }
+            td.num data-label=(t!("Checked")) { (words::count(own.checked)) }
+            td.num data-label=(t!("Checked now")) {
                 @if unchecked { span.quiet { "–" } } @else { (format!("{:.1} %", rules.chance(repute.cv()) * 100.0)) }
             }
-            td.num.quiet[own.strikes == 0] data-label="Strikes" { (own.strikes) }
-            td.num.quiet[own.doubts == 0] data-label="Doubts" { (words::count(own.doubts)) }
+            td.num.quiet[own.strikes == 0] data-label=(t!("Strikes")) { (own.strikes) }
+            td.num.quiet[own.doubts == 0] data-label=(t!("Doubts")) { (words::count(own.doubts)) }
             td.end {
                 @if own.convicted && person.may(Permission::Administer) {
-                    (parts::asking_form(person, "Acquit…", &format!("{STANDING}/{}/acquit", device.id.0), html! {
-                        p { (ACQUIT_WARNING) }
-                        button.danger { "Acquit " (device.name) }
+                    (parts::asking_form(person, t!("Acquit…"), &format!("{STANDING}/{}/acquit", device.id.0), html! {
+                        p { (t!("It may work again, begins as a newcomer, and gets its pledge back.")) }
+                        button.danger { (say!("Acquit {}", device.name)) }
                     }))
                 }
             }
@@ -104,20 +103,40 @@ fn list(now: UnixMs, params: &Params, checks: &[Check]) -> Markup {
     html! {
         section.card {
             div.card-head {
-                h2 { "Checks" }
-                @if params.get("device").is_some() { a href=(STANDING) { "Of all devices" } }
+                h2 { (t!("Checks")) }
+                @if params.get("device").is_some() { a href=(STANDING) { (t!("Of all devices")) } }
             }
-            @if checks.is_empty() { (parts::empty("Nothing was checked yet.", None)) }
+            @if checks.is_empty() { (parts::empty(t!("Nothing was checked yet."), None)) }
             @else {
                 table.rows.dense {
                     thead { tr {
-                        th { "Page" } th { "Kind" } th { "State" } th { "First" } th { "Second" } th { "Trusted" }
-                        th { "When" }
+                        th { (t!("Page")) } th { (t!("Kind")) } th { (t!("State")) } th { (t!("First")) } th { (t!("Second")) } th { (t!("Trusted")) }
+                        th { (t!("When")) }
                     } }
                     tbody { @for check in checks { (row(now, check)) } }
                 }
             }
         }
+    }
+}
+
+fn kind_name(kind: CheckKind) -> &'static str {
+    match kind {
+        CheckKind::Replica => t!("replica"),
+        CheckKind::Etag => t!("validator"),
+        CheckKind::Control => t!("control"),
+        CheckKind::Report => t!("report"),
+    }
+}
+
+fn state_name(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Open => t!("open", "check"),
+        CheckState::Trial => t!("trial"),
+        CheckState::Agreed => t!("agreed"),
+        CheckState::Cleared => t!("cleared"),
+        CheckState::Upheld => t!("upheld"),
+        CheckState::Lapsed => t!("lapsed"),
     }
 }
 
@@ -134,7 +153,7 @@ fn row(now: UnixMs, check: &Check) -> Markup {
             @match claim {
                 Some(claim) => {
                     (claim.by.name) " " (status_badge(claim.status))
-                    @if check.guilty.is_some_and(|guilty| guilty.0 == claim.by.device) { " " span.badge.s-failed { "lied" } }
+                    @if check.guilty.is_some_and(|guilty| guilty.0 == claim.by.device) { " " span.badge.s-failed { (t!("lied")) } }
                 },
                 None => span.quiet { "–" },
             }
@@ -142,13 +161,13 @@ fn row(now: UnixMs, check: &Check) -> Markup {
     };
     html! {
         tr {
-            td data-label="Page" { (check.url) }
-            td data-label="Kind" { (check.kind.name()) }
-            td data-label="State" { span class={ "badge s-" (tone) } { (check.state.name()) } }
-            td data-label="First" { (said(&check.first)) }
-            td data-label="Second" { (said(&check.second)) }
-            td data-label="Trusted" { (said(&check.third)) }
-            td data-label="When" { (words::time(now, check.at)) }
+            td data-label=(t!("Page")) { (check.url) }
+            td data-label=(t!("Kind")) { (kind_name(check.kind)) }
+            td data-label=(t!("State")) { span class={ "badge s-" (tone) } { (state_name(check.state)) } }
+            td data-label=(t!("First")) { (said(&check.first)) }
+            td data-label=(t!("Second")) { (said(&check.second)) }
+            td data-label=(t!("Trusted")) { (said(&check.third)) }
+            td data-label=(t!("When")) { (words::time(now, check.at)) }
         }
     }
 }
@@ -158,9 +177,9 @@ pub(crate) async fn acquit(
     Path(id): Path<String>,
     posted: Posted<Administer>,
 ) -> Result<Response, Refusal> {
-    let number = id.parse().map_err(|_| Refusal::not_found(&format!("Device {id}")))?;
+    let number = id.parse().map_err(|_| Refusal::not_found(&say!("Device {id}", id)))?;
     let principal = &posted.visitor.principal;
     let act = Act::new(&principal.actor, "device.acquit", &id);
     console.trust.acquit(&principal.scope(), DeviceId(number), console.fetching.trust, act).await?;
-    Ok(go(&console, STANDING, Notice::good(format!("Device {id} may work again."))))
+    Ok(go(&console, STANDING, Notice::good(say!("Device {} may work again.", id))))
 }
