@@ -22,7 +22,11 @@ use std::time::Duration;
 use malla_access::{Access, Passwords, Role};
 use malla_analyze::{Analyst, Analyze, OnArrival, Recent};
 use malla_cluster::Cluster;
+use malla_fetch::blocklist::{Blocking, Blocklist};
+use malla_fetch::ledger::{Ledger, Prices};
+use malla_fetch::quota::{Minutes, Quota, Quotas};
 use malla_fetch::tour::Tours;
+use malla_fetch::trust::{Trust, TrustRules};
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Limits, Queue};
@@ -82,6 +86,16 @@ pub struct Fetching {
     pub lanes: LaneSettings,
     /// Other servers that devices may turn to.
     pub backups: Vec<String>,
+    pub trust: TrustRules,
+    pub prices: Prices,
+    /// Whether a client without credit is refused.
+    pub enforce_credit: bool,
+    pub quota: Quota,
+    pub blocked: Blocklist,
+    /// The key of our own control site, if there is one.
+    pub control_key: Option<[u8; 32]>,
+    /// Whom an owner of a site can turn to.
+    pub contact: String,
 }
 
 impl Default for Fetching {
@@ -92,6 +106,13 @@ impl Default for Fetching {
             body_bytes_max: 10 << 20,
             lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS },
             backups: Vec::new(),
+            trust: TrustRules::default(),
+            prices: Prices::default(),
+            enforce_credit: false,
+            quota: Quota::default(),
+            blocked: Blocklist::default(),
+            control_key: None,
+            contact: String::new(),
         }
     }
 }
@@ -150,6 +171,10 @@ pub struct Services {
     /// Gives work to devices.
     pub dispatcher: Arc<Dispatcher>,
     pub fetching: Fetching,
+    pub trust: Arc<dyn Trust>,
+    pub ledger: Arc<dyn Ledger>,
+    pub blocking: Arc<dyn Blocking>,
+    pub quotas: Arc<dyn Quotas>,
     pub analyze: Arc<dyn Analyze>,
     pub analyzing: AnalyzeOptions,
     pub wikis: Arc<dyn Wikis>,
@@ -180,6 +205,7 @@ pub fn router(services: Services) -> axum::Router {
         intake: Arc::new(Semaphore::new(INTAKE_KIB_MAX as usize)),
         edits: Mutex::new(()),
         absence: routes::health::Absence::default(),
+        minutes: Minutes::default(),
     }));
     let (routes, document) = openapi::document(routes::all());
     routes.with_state(app).merge(openapi::docs(document))
@@ -197,6 +223,7 @@ struct Inner {
     absence: routes::health::Absence,
     turns: routes::analyze::Turns,
     wiki_turns: routes::wiki::Turns,
+    minutes: Minutes,
 }
 
 impl App {
@@ -219,6 +246,11 @@ impl App {
     /// Turns to do what takes memory for histories.
     pub(crate) fn wiki_turns(&self) -> &routes::wiki::Turns {
         &self.0.wiki_turns
+    }
+
+    /// What clients have asked for in the last minute.
+    pub(crate) fn minutes(&self) -> &Minutes {
+        &self.0.minutes
     }
 
     /// Since when the store is away.

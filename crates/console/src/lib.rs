@@ -53,6 +53,9 @@ use malla_access::{Access, Passwords, Role, Secret};
 use malla_analyze::Analyze;
 use malla_cluster::Cluster;
 use malla_fetch::Fetch;
+use malla_fetch::blocklist::{Blocking, Blocklist};
+use malla_fetch::ledger::{Ledger, Prices};
+use malla_fetch::trust::{Trust, TrustRules};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
 use malla_wiki::{Asking, Reader, Wikis};
@@ -104,17 +107,26 @@ impl Default for Settings {
 }
 
 /// What a new fetch job needs to know.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Fetching {
     /// Pages that may wait in the house at most.
     pub pending_max: u64,
     /// For the lanes of sites that are met for the first time.
     pub lanes: LaneSettings,
+    pub trust: TrustRules,
+    pub prices: Prices,
+    pub blocked: Blocklist,
 }
 
 impl Default for Fetching {
     fn default() -> Self {
-        Self { pending_max: 10_000, lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS } }
+        Self {
+            pending_max: 10_000,
+            lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS },
+            trust: TrustRules::default(),
+            prices: Prices::default(),
+            blocked: Blocklist::default(),
+        }
     }
 }
 
@@ -129,6 +141,9 @@ pub struct Services {
     pub intake: Arc<Intake>,
     pub fetch: Arc<dyn Fetch>,
     pub fetching: Fetching,
+    pub trust: Arc<dyn Trust>,
+    pub ledger: Arc<dyn Ledger>,
+    pub blocking: Arc<dyn Blocking>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     /// Takes extractions in.
@@ -173,6 +188,9 @@ pub(crate) struct House {
     intake: Arc<Intake>,
     fetch: Arc<dyn Fetch>,
     fetching: Fetching,
+    trust: Arc<dyn Trust>,
+    ledger: Arc<dyn Ledger>,
+    blocking: Arc<dyn Blocking>,
     analyze: Arc<dyn Analyze>,
     wikis: Arc<dyn Wikis>,
     reader: Reader,
@@ -216,6 +234,9 @@ impl House {
             intake: services.intake,
             fetch: services.fetch,
             fetching: services.fetching,
+            trust: services.trust,
+            ledger: services.ledger,
+            blocking: services.blocking,
             analyze: services.analyze,
             reader: Reader::new(services.wikis.clone()),
             wikis: services.wikis,

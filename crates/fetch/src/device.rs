@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Measures;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DeviceId(pub i64);
 
@@ -103,6 +103,11 @@ pub const BLOCKED: &str = "this device is blocked: ask the operator of the fleet
 pub const OFFLINE_AFTER_MS: i64 = 90_000;
 
 impl Device {
+    /// Part of a server, and so believed.
+    pub fn is_of_the_house(&self) -> bool {
+        self.owner == crate::ledger::HOUSE
+    }
+
     pub fn state(&self, now: UnixMs) -> DeviceState {
         match () {
             () if self.blocked => DeviceState::Blocked,

@@ -80,6 +80,9 @@ impl House {
             intake: Arc::new(Intake::new(store.clone(), Arc::new(RecentEvents::default()))),
             fetch: store.clone(),
             fetching: Fetching { pending_max: PENDING_MAX, ..Fetching::default() },
+            trust: store.clone(),
+            ledger: store.clone(),
+            blocking: store.clone(),
             analyze: store.clone(),
             wikis: store.clone(),
             asking: Arc::new(Asking {

@@ -6,9 +6,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
+use malla_fetch::trust::world as trust;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, cluster, console, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, wiki};
+use crate::bench::{
+    analyze, cluster, console, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, trust as trust_bench,
+    wiki,
+};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -112,6 +116,26 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// A simulated fleet with liars: who is found, how soon, and at what cost
+    #[command(
+        after_help = "Examples:\n  malla bench trust\n  malla bench trust --results 100000 --seed 7 --json\n\nNothing is fetched: devices are played through, and judged by the functions that judge real ones. The same seed gives the same figures."
+    )]
+    Trust {
+        /// Results for clients
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+        results: u64,
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+        devices: u32,
+        /// Of a hundred devices, how many lie
+        #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=90))]
+        liars: u32,
+        /// Which fleet
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Print JSON, one line a figure
+        #[arg(long)]
+        json: bool,
+    },
     /// A web site to get lost in, until standard input ends
     #[command(hide = true)]
     Maze(maze::Plan),
@@ -172,6 +196,11 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
             crawl::run(usize::try_from(pages).unwrap_or(usize::MAX), &mut Report::new(json)).await
         }
         What::Maze(plan) => maze::serve(plan).await,
+        What::Trust { results, devices, liars, seed, json } => {
+            let setting = trust::Setting { seed, results, devices, liars, ..trust::Setting::default() };
+            trust_bench::run(setting, &mut Report::new(json));
+            Ok(())
+        }
         What::Origin(manners) => origin::serve(manners).await,
         What::SmallWiki(manners) => small_wiki::serve(manners).await,
     }

@@ -3,7 +3,7 @@
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use malla_fetch::{Job, NewJob, Wanted};
+use malla_fetch::{Job, NewJob, Terms, Wanted};
 use malla_queue::{Act, Error};
 use maud::{Markup, html};
 
@@ -60,6 +60,7 @@ pub(crate) async fn start(Shared(console): Shared<Console>, posted: Posted<Chang
 
 async fn ask(console: &Console, person: &Person, fields: &Params) -> Result<Job, Trouble> {
     let wanted = read_urls(fields.raw("urls"), fields.get("anew").is_none())?;
+    let wanted: Vec<Wanted> = wanted.into_iter().map(|wanted| console.fetching.blocked.apply(wanted)).collect();
     let (group, actor) = (owner::read(console, person, fields).await?, person.principal.actor.as_str());
     for wanted in &wanted {
         if let Wanted::Refused { url, why } = wanted {
@@ -67,7 +68,8 @@ async fn ask(console: &Console, person: &Person, fields: &Params) -> Result<Job,
         }
     }
     let detail = serde_json::json!({ "urls": wanted.len() });
-    let job = NewJob { group, wanted, pending_max: console.fetching.pending_max, lanes: console.fetching.lanes };
+    let terms = Terms { prices: console.fetching.prices, ..Terms::default() };
+    let job = NewJob { group, wanted, pending_max: console.fetching.pending_max, lanes: console.fetching.lanes, terms };
     job.check().map_err(|error| Trouble::at("urls", error))?;
     let act = Act { group, detail, ..Act::new(actor, "fetch.ask", "pages") };
     console.fetch.ask(job, act).await.map_err(|error| match error {

@@ -28,6 +28,7 @@ mod fetch;
 mod house;
 mod notify;
 pub(super) mod rooms;
+mod trust;
 mod wiki;
 mod work;
 
@@ -35,4 +36,4 @@ pub(super) type Pairs = &'static [(&'static str, &'static str)];
 
 /// A room has a table of its own.
 pub(super) const TABLES: &[Pairs] =
-    &[house::PAIRS, work::PAIRS, notify::PAIRS, alerts::PAIRS, fetch::PAIRS, wiki::PAIRS, analyze::PAIRS];
+    &[house::PAIRS, work::PAIRS, notify::PAIRS, alerts::PAIRS, fetch::PAIRS, trust::PAIRS, wiki::PAIRS, analyze::PAIRS];

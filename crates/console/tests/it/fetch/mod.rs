@@ -4,6 +4,7 @@ mod devices;
 mod jobs;
 mod results;
 mod sites;
+mod trust;
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ use malla_queue::{Clock as _, Holder, LaneSettings, LeaseRequest, Leased, Outcom
 use crate::house::{House, Visitor};
 
 const LANES: LaneSettings = LaneSettings { ceiling: 1, gap_ms: 1_000 };
-const PAGES: [&str; 3] = ["/fetch/jobs", "/fetch/sites", "/fetch/devices"];
+const PAGES: [&str; 6] =
+    ["/fetch/jobs", "/fetch/sites", "/fetch/devices", "/fetch/standing", "/fetch/ledger", "/fetch/blocked"];
 
 /// Starts a job with the form; returns its page.
 pub(crate) async fn start(visitor: &Visitor<'_>, urls: &str) -> String {
