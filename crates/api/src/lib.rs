@@ -23,8 +23,8 @@ use malla_access::{Access, Passwords, Role};
 use malla_analyze::{Analyst, Analyze, OnArrival, Recent};
 use malla_cluster::Cluster;
 use malla_fetch::blocklist::{Blocking, Blocklist};
+use malla_fetch::door::Door;
 use malla_fetch::ledger::{Ledger, Prices};
-use malla_fetch::quota::{Minutes, Quota, Quotas};
 use malla_fetch::tour::Tours;
 use malla_fetch::trust::{Trust, TrustRules};
 use malla_fetch::{Dispatcher, Fetch};
@@ -88,9 +88,6 @@ pub struct Fetching {
     pub backups: Vec<String>,
     pub trust: TrustRules,
     pub prices: Prices,
-    /// Whether a client without credit is refused.
-    pub enforce_credit: bool,
-    pub quota: Quota,
     pub blocked: Blocklist,
     /// The key of our own control site, if there is one.
     pub control_key: Option<[u8; 32]>,
@@ -108,8 +105,6 @@ impl Default for Fetching {
             backups: Vec::new(),
             trust: TrustRules::default(),
             prices: Prices::default(),
-            enforce_credit: false,
-            quota: Quota::default(),
             blocked: Blocklist::default(),
             control_key: None,
             contact: String::new(),
@@ -174,7 +169,8 @@ pub struct Services {
     pub trust: Arc<dyn Trust>,
     pub ledger: Arc<dyn Ledger>,
     pub blocking: Arc<dyn Blocking>,
-    pub quotas: Arc<dyn Quotas>,
+    /// What clients may ask for.
+    pub door: Arc<Door>,
     pub analyze: Arc<dyn Analyze>,
     pub analyzing: AnalyzeOptions,
     pub wikis: Arc<dyn Wikis>,
@@ -205,7 +201,6 @@ pub fn router(services: Services) -> axum::Router {
         intake: Arc::new(Semaphore::new(INTAKE_KIB_MAX as usize)),
         edits: Mutex::new(()),
         absence: routes::health::Absence::default(),
-        minutes: Minutes::default(),
     }));
     let (routes, document) = openapi::document(routes::all());
     routes.with_state(app).merge(openapi::docs(document))
@@ -223,7 +218,6 @@ struct Inner {
     absence: routes::health::Absence,
     turns: routes::analyze::Turns,
     wiki_turns: routes::wiki::Turns,
-    minutes: Minutes,
 }
 
 impl App {
@@ -246,11 +240,6 @@ impl App {
     /// Turns to do what takes memory for histories.
     pub(crate) fn wiki_turns(&self) -> &routes::wiki::Turns {
         &self.0.wiki_turns
-    }
-
-    /// What clients have asked for in the last minute.
-    pub(crate) fn minutes(&self) -> &Minutes {
-        &self.0.minutes
     }
 
     /// Since when the store is away.

@@ -54,6 +54,7 @@ use malla_analyze::Analyze;
 use malla_cluster::Cluster;
 use malla_fetch::Fetch;
 use malla_fetch::blocklist::{Blocking, Blocklist};
+use malla_fetch::door::Door;
 use malla_fetch::ledger::{Ledger, Prices};
 use malla_fetch::trust::{Trust, TrustRules};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
@@ -144,6 +145,8 @@ pub struct Services {
     pub trust: Arc<dyn Trust>,
     pub ledger: Arc<dyn Ledger>,
     pub blocking: Arc<dyn Blocking>,
+    /// What clients may ask for.
+    pub door: Arc<Door>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     /// Takes extractions in.
@@ -191,6 +194,7 @@ pub(crate) struct House {
     trust: Arc<dyn Trust>,
     ledger: Arc<dyn Ledger>,
     blocking: Arc<dyn Blocking>,
+    door: Arc<Door>,
     analyze: Arc<dyn Analyze>,
     wikis: Arc<dyn Wikis>,
     reader: Reader,
@@ -237,6 +241,7 @@ impl House {
             trust: services.trust,
             ledger: services.ledger,
             blocking: services.blocking,
+            door: services.door,
             analyze: services.analyze,
             reader: Reader::new(services.wikis.clone()),
             wikis: services.wikis,

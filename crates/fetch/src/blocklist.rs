@@ -1,5 +1,6 @@
 //! Sites that are never fetched: the operator's list, and owners who asked to be left alone.
 
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
@@ -50,14 +51,17 @@ impl Pattern {
         self.0.split_at(at)
     }
 
-    fn covers_host(&self, url: &url::Url) -> bool {
+    /// The host, and its port if one is said.
+    fn host(&self) -> (&str, Option<u16>) {
         let (host, _) = self.parts();
-        let Some(theirs) = url.host_str() else { return false };
-        match (host.rsplit_once(':'), url.port_or_known_default()) {
-            (Some((name, port)), Some(their_port)) if port.parse() == Ok(their_port) => below(theirs, name),
-            (Some((_, port)), _) if port.parse::<u16>().is_ok() => false,
-            _ => below(theirs, host),
-        }
+        let with_port = host.rsplit_once(':').and_then(|(name, port)| Some((name, Some(port.parse().ok()?))));
+        with_port.unwrap_or((host, None))
+    }
+
+    fn covers_host(&self, url: &url::Url) -> bool {
+        let (name, port) = self.host();
+        let theirs = url.host_str().is_some_and(|theirs| below(theirs, name));
+        theirs && port.is_none_or(|port| url.port_or_known_default() == Some(port))
     }
 
     pub fn covers(&self, url: &PageUrl) -> bool {
@@ -94,31 +98,51 @@ impl Blocked {
 #[derive(Debug, Clone, Default)]
 pub struct Blocklist {
     /// From the configuration.
-    fixed: Vec<Blocked>,
-    listed: Arc<RwLock<Arc<Vec<Blocked>>>>,
+    fixed: Arc<Vec<Blocked>>,
+    /// All of it, by host: a look costs as many steps as the host has labels, however long the list is.
+    by_host: Arc<RwLock<Arc<ByHost>>>,
+}
+
+type ByHost = HashMap<String, Vec<Blocked>>;
+
+fn by_host(all: impl Iterator<Item = Blocked>) -> Arc<ByHost> {
+    let mut by_host = ByHost::new();
+    for blocked in all {
+        by_host.entry(blocked.pattern.host().0.to_owned()).or_default().push(blocked);
+    }
+    Arc::new(by_host)
 }
 
 impl Blocklist {
     pub fn new(fixed: Vec<Blocked>) -> Self {
-        Self { fixed, listed: Arc::default() }
+        let all = Arc::new(RwLock::new(by_host(fixed.iter().cloned())));
+        Self { fixed: Arc::new(fixed), by_host: all }
     }
 
     pub fn set(&self, listed: Vec<Blocked>) {
-        *self.listed.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(listed);
+        let all = by_host(self.fixed.iter().cloned().chain(listed));
+        *self.by_host.write().unwrap_or_else(PoisonError::into_inner) = all;
     }
 
     pub fn fixed(&self) -> &[Blocked] {
         &self.fixed
     }
 
-    fn find<T>(&self, look: impl Fn(&Blocked) -> Option<T>) -> Option<T> {
-        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner).clone();
-        self.fixed.iter().chain(listed.iter()).find_map(look)
+    fn all(&self) -> Option<Arc<ByHost>> {
+        let all = self.by_host.read().unwrap_or_else(PoisonError::into_inner);
+        (!all.is_empty()).then(|| all.clone())
+    }
+
+    fn find(&self, url: &PageUrl, applies: impl Fn(&Pattern) -> bool) -> Option<Trouble> {
+        let (all, host) = (self.all()?, url.as_url().host_str()?);
+        let parents = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
+        let found = std::iter::once(host).chain(parents).filter_map(|name| all.get(name)).flatten();
+        found.into_iter().find(|blocked| applies(&blocked.pattern)).map(trouble)
     }
 
     /// Why this page is not fetched, if it is not.
     pub fn refuse(&self, url: &PageUrl) -> Option<Trouble> {
-        self.find(|blocked| blocked.pattern.covers(url).then(|| trouble(blocked)))
+        self.find(url, |pattern| pattern.covers(url))
     }
 
     /// What a client wants, refused if it is not fetched.
@@ -134,11 +158,9 @@ impl Blocklist {
 
     /// Why nothing of this site is fetched.
     pub fn refuse_site(&self, site: &Site) -> Option<Trouble> {
+        self.all()?;
         let url = site.robots();
-        self.find(|blocked| {
-            let whole = blocked.pattern.parts().1.is_empty() && blocked.pattern.covers_host(url.as_url());
-            whole.then(|| trouble(blocked))
-        })
+        self.find(&url, |pattern| pattern.parts().1.is_empty() && pattern.covers_host(url.as_url()))
     }
 }
 

@@ -207,7 +207,7 @@ impl Dispatcher {
         let line = self.fetch.ready((pages * SITES_A_PAGE).clamp(64, BLOCK_MAX)).await?;
         let now = self.clock.now();
         let line = self.without_blocked(device, line, now).await?;
-        let line = self.reserved.without(line, &Party::of(device), device.is_of_the_house(), now);
+        let line = self.reserved.without(line, &Party::of(device), now);
         let (ready, later): (Vec<Ready>, Vec<Ready>) = line.into_iter().partition(|ready| ready.since <= now);
         let next_at = later.first().map(|ready| ready.since);
         let anything = !ready.is_empty();

@@ -49,6 +49,11 @@ pub struct Terms {
 }
 
 impl NewJob {
+    /// Pages it asks for.
+    pub fn pages(&self) -> u64 {
+        self.wanted.iter().filter(|wanted| matches!(wanted, Wanted::Page { .. })).count() as u64
+    }
+
     pub fn check(&self) -> Result<()> {
         if self.wanted.is_empty() {
             return Err(Error::Invalid("there is nothing to fetch: give at least one URL".into()));

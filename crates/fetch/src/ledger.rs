@@ -51,7 +51,7 @@ pub enum Account {
     /// A group that has pages fetched; `None`: who has no group.
     Client(Option<GroupId>),
     House,
-    /// Somebody who lends devices.
+    /// Somebody who lends devices, as the audit log names them: `user:ana`, `token:deploy`.
     User(String),
     /// What a device leaves as a pledge.
     Escrow(i64),
@@ -64,6 +64,7 @@ impl std::fmt::Display for Account {
         match self {
             Account::Client(group) => write!(f, "client:{}", group.map_or(0, |group| group.0)),
             Account::House => f.write_str("house"),
+            Account::User(name) if name.starts_with("user:") => f.write_str(name),
             Account::User(name) => write!(f, "user:{name}"),
             Account::Escrow(device) => write!(f, "escrow:{device}"),
             Account::World => f.write_str("world"),
@@ -81,7 +82,8 @@ impl std::str::FromStr for Account {
             None if text == "world" => Some(Account::World),
             Some(("client", "0")) => Some(Account::Client(None)),
             Some(("client", id)) => number(id).map(|id| Account::Client(Some(GroupId(id)))),
-            Some(("user", name)) if !name.is_empty() => Some(Account::User(name.to_owned())),
+            Some(("user", name)) if name.contains(':') => Some(Account::User(name.to_owned())),
+            Some(("user", name)) if !name.is_empty() => Some(Account::User(text.to_owned())),
             Some(("escrow", id)) => number(id).map(Account::Escrow),
             _ => None,
         };
@@ -257,7 +259,7 @@ mod tests {
 
     #[test]
     fn accounts_are_read_as_they_are_written() {
-        for text in ["client:0", "client:12", "house", "user:ana", "escrow:3", "world"] {
+        for text in ["client:0", "client:12", "house", "user:ana", "user:token:deploy", "escrow:3", "world"] {
             assert_eq!(text.parse::<Account>().expect("an account").to_string(), text);
         }
         for text in ["", "client", "client:-1", "user:", "bank"] {

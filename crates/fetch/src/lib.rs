@@ -13,6 +13,7 @@ pub mod crawl;
 mod device;
 mod dispatch;
 mod dispatcher;
+pub mod door;
 mod freshness;
 mod get;
 mod job;

@@ -165,6 +165,7 @@ impl PageTask {
         let (kind, priority, dedup) = match (&self.robots_of, &self.check, &self.pin) {
             (Some(site), ..) => (ROBOTS, Priority::High, format!("robots {}", UrlKey::of(site))),
             (None, Some(check), _) if check.trusted => (CHECK, Priority::High, format!("trial {}", check.id)),
+            (None, Some(check), _) if check.held => (CHECK, Priority::High, format!("check {}", check.id)),
             (None, Some(check), _) => (CHECK, Priority::Normal, format!("check {}", check.id)),
             (None, None, Some(pin)) => (PAGE, Priority::Normal, format!("{} {}", self.url.key(), pin.place)),
             (None, None, None) => (PAGE, Priority::Normal, self.url.key().to_string()),

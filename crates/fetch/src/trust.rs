@@ -14,9 +14,8 @@ pub mod world;
 pub use case::{Check, CheckId, CheckKind, CheckState, CheckTask, Claim, Consequence, Finding, Party, Settling, Watch};
 pub use free::{FreeChecks, Glance};
 pub use likeness::{Likeness, likeness};
-pub use verbs::{CaseFile, DeviceRepute, Trust};
-pub(crate) use verdict::holds;
-pub use verdict::{Agreement, Statement, Verdict, agreement, of_control, of_etag, of_three};
+pub use verbs::{CaseFile, DeviceRepute, Refetch, Trust};
+pub use verdict::{Agreement, Statement, Verdict, agreement, find};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,17 +25,20 @@ pub struct TrustRules {
     pub enabled: bool,
     /// The share of results that is checked however good a device is.
     pub floor: f64,
-    /// Strikes after which a device is convicted, on more than one site; on one site alone it takes twice as many.
+    /// Strikes that convict a device, on more than one site; on one site alone it takes twice as many.
     pub strikes: u32,
-    /// Strikes are forgiven after this many valid checked results in a row.
-    pub recover: u64,
+    /// Valid checked results that make up for one strike: honest devices are contradicted now and then too, since pages
+    /// change between two fetches.
+    pub recover: u32,
+    /// A device with fewer consecutive valid checked results is on probation: what is checked of it is told after that.
+    pub probation: u64,
     /// A check that found nobody to do it ends after this.
     pub patience_ms: i64,
 }
 
 impl Default for TrustRules {
     fn default() -> Self {
-        Self { enabled: true, floor: 0.02, strikes: 3, recover: 10, patience_ms: 3_600_000 }
+        Self { enabled: true, floor: 0.02, strikes: 6, recover: 20, probation: 10, patience_ms: 3_600_000 }
     }
 }
 
@@ -52,8 +54,27 @@ impl TrustRules {
     pub fn is_checked(&self, cv: u64, draw: f64) -> bool {
         draw < self.chance(cv)
     }
+
+    /// Whether a page is asked for with a validator that no page has.
+    pub fn is_trapped(&self, cv: u64, draw: f64) -> bool {
+        draw < self.chance(cv) * TRAP_SHARE
+    }
+
+    /// Whether, besides a check, somebody is sent to our own control site.
+    pub fn sends_to_control(&self, draw: f64) -> bool {
+        draw < CONTROL_SHARE
+    }
+
+    /// Whether clients wait for the check of a result.
+    pub fn holds(&self, cv: u64) -> bool {
+        cv < self.probation
+    }
 }
 
+/// For each page that is checked, pages that get a validator that no page has.
+const TRAP_SHARE: f64 = 0.25;
+/// For each page that is checked, devices that are sent to our own control site.
+const CONTROL_SHARE: f64 = 0.125;
 /// Sites of strikes that are remembered.
 const SITES_MAX: usize = 8;
 
@@ -65,7 +86,10 @@ pub struct Repute {
     pub cv: u64,
     /// Checked in all.
     pub checked: u64,
+    /// Lies it was found out in.
     pub strikes: u32,
+    /// What weighs against it: each strike adds [`TrustRules::recover`], each valid result takes one off.
+    pub score: u32,
     /// Where the strikes were, each site once.
     pub sites: Vec<String>,
     /// Checks that told nothing for or against it.
@@ -77,25 +101,37 @@ pub struct Repute {
 
 impl Repute {
     /// A checked result was as it should be.
-    pub fn valid(&mut self, rules: &TrustRules) {
+    pub fn valid(&mut self) {
         self.cv += 1;
         self.checked += 1;
-        if self.cv >= rules.recover {
+        self.score = self.score.saturating_sub(1);
+        if self.score == 0 {
             self.strikes = 0;
             self.sites.clear();
         }
     }
 
-    /// A checked result was a lie. Returns whether that convicts.
+    /// A checked result was a lie. Returns whether that convicts. A hard proof weighs half of a conviction, wherever it was:
+    /// a broken site or network can look like a liar once.
     pub fn lied(&mut self, rules: &TrustRules, site: &str, hard: bool) -> bool {
         self.cv = 0;
         self.checked += 1;
         self.strikes += 1;
+        let (half, weight) = (rules.strikes.div_ceil(2), rules.recover.max(1));
+        self.score = self.score.saturating_add(weight.saturating_mul(if hard { half.max(1) } else { 1 }));
         if !self.sites.iter().any(|known| known == site) && self.sites.len() < SITES_MAX {
             self.sites.push(site.to_owned());
         }
-        let enough = if self.sites.len() > 1 { rules.strikes } else { rules.strikes.saturating_mul(2) };
-        hard || self.strikes >= enough
+        let one_site = self.sites.len() < 2 && !hard;
+        let enough = if one_site { rules.strikes.saturating_mul(2) } else { rules.strikes };
+        // A few valid results in between do not save it.
+        self.score > enough.saturating_sub(1).saturating_mul(weight)
+    }
+
+    /// A trusted device saw something else, which may have its reasons: it is looked at more often.
+    pub fn contradicted(&mut self) {
+        self.doubts += 1;
+        self.cv /= 2;
     }
 
     pub fn doubted(&mut self) {
@@ -121,20 +157,35 @@ mod tests {
         assert!(rules.is_checked(0, 0.999) && rules.is_checked(1_000, 0.019) && !rules.is_checked(1_000, 0.021));
     }
 
+    /// How many lies it takes, told about these sites in turn.
+    fn lies_until_convicted(sites: &[&str], hard: bool) -> usize {
+        let (rules, mut repute) = (TrustRules::default(), Repute { cv: 60, ..Repute::default() });
+        let told = sites.iter().cycle().take(100).take_while(|site| !repute.lied(&rules, site, hard)).count();
+        told + 1
+    }
+
     #[test]
-    fn strikes_on_several_sites_convict_and_good_work_makes_up_for_them() {
+    fn strikes_on_several_sites_convict() {
+        assert_eq!(lies_until_convicted(&["a", "b"], false), 6);
+        assert_eq!(lies_until_convicted(&["a"], false), 12, "one odd site weighs less");
+        assert_eq!(lies_until_convicted(&["a"], true), 2, "never one alone, even if it is a proof");
+    }
+
+    #[test]
+    fn good_work_makes_up_for_strikes() {
         let rules = TrustRules::default();
-        let mut repute = Repute { cv: 60, ..Repute::default() };
-        assert!(!repute.lied(&rules, "a", false));
-        assert_eq!(repute.cv, 0);
-        assert!(!repute.lied(&rules, "b", false));
-        assert!(repute.lied(&rules, "a", false));
-        let mut odd = Repute::default();
-        assert_eq!((0..6).map(|_| odd.lied(&rules, "a", false)).filter(|convicted| *convicted).count(), 1);
         let mut honest = Repute::default();
-        honest.lied(&rules, "a", false);
-        (0..10).for_each(|_| honest.valid(&rules));
-        assert_eq!((honest.strikes, honest.cv), (0, 10));
-        assert!(Repute::default().lied(&rules, "a", true), "hard evidence is enough");
+        for site in 0..1_000 {
+            assert!(!honest.lied(&rules, &format!("site-{site}"), false), "strike {site}");
+            assert_eq!(honest.cv, 0);
+            (0..20).for_each(|_| honest.valid());
+        }
+        assert_eq!((honest.strikes, honest.score, honest.cv), (0, 0, 20));
+        let mut sparing = Repute::default();
+        let convicted = (0..1_000).position(|site| {
+            (0..9).for_each(|_| sparing.valid());
+            sparing.lied(&rules, &format!("site-{site}"), false)
+        });
+        assert!(convicted.is_some_and(|lies| lies < 15), "one lie in ten is too many: {convicted:?}");
     }
 }

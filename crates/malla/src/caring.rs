@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use malla_fetch::Care;
 use malla_fetch::blocklist::{Blocked, Blocking, Blocklist};
-use malla_fetch::ledger::{Ledger, Prices};
+use malla_fetch::ledger::{HOUSE, Ledger, Prices};
 use malla_fetch::quota::Quota;
-use malla_fetch::trust::TrustRules;
-use malla_queue::{Clock as _, SystemClock, UnixMs};
+use malla_fetch::trust::{Trust, TrustRules};
+use malla_fetch::{Care, Fetch, NewJob, Terms, Wanted};
+use malla_queue::{Act, Clock as _, Error, LaneSettings, Once, SystemClock, UnixMs};
 use malla_store::Opened;
 
 use crate::config::{Config, CreditSettings};
@@ -17,6 +17,7 @@ use crate::duties::{self, Stop};
 
 /// How often a process looks whether the block-list has changed.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+const REFETCH_KNOWN_FOR: Duration = Duration::from_secs(86_400);
 const BOOKS_EVERY: Duration = Duration::from_secs(60);
 /// Transfers that are carried forward in one step.
 const CARRY_STEP: usize = 200;
@@ -64,6 +65,7 @@ impl Caring {
                 floor: f64::from(trust.floor_percent) / 100.0,
                 strikes: trust.strikes,
                 recover: trust.recover,
+                probation: trust.probation,
                 patience_ms: whole(trust.patience_s * 1_000),
             },
             prices,
@@ -96,6 +98,49 @@ pub(crate) async fn watch_blocklist(blocking: Arc<dyn Blocking>, blocked: Blockl
         Ok(())
     };
     duties::repeat("read the block-list", Duration::ZERO, LOOK_EVERY, stop, duty).await;
+}
+
+/// Asks anew for what convicted devices had brought.
+pub(crate) struct Refetching {
+    trust: Arc<dyn Trust>,
+    fetch: Arc<dyn Fetch>,
+    pending_max: u64,
+    lanes: LaneSettings,
+}
+
+impl Refetching {
+    pub(crate) fn new(config: &Config, store: &Opened) -> Self {
+        let settings = &config.fetch;
+        let lanes = LaneSettings { ceiling: 1, gap_ms: settings.gap_ms };
+        Self { trust: store.trust.clone(), fetch: store.fetch.clone(), pending_max: settings.pending_max, lanes }
+    }
+
+    pub(crate) async fn run(self, stop: Stop) {
+        let duty = || async {
+            while let Some(next) = self.trust.refetch_next().await? {
+                let wanted = next.urls.iter().map(|url| Wanted::read(url, false)).collect();
+                let (pending_max, lanes) = (self.pending_max, self.lanes);
+                let job = NewJob { group: None, wanted, pending_max, lanes, terms: Terms::default() };
+                // Asked for once, also if this process ends before it has noted that.
+                let once = Once {
+                    scope: HOUSE.into(),
+                    key: format!("refetch {}", next.id),
+                    fingerprint: Vec::new(),
+                    keep_for: REFETCH_KNOWN_FOR,
+                };
+                let object = format!("what device {} had brought", next.device.0);
+                let act = Act { once: Some(once), ..Act::new(HOUSE, "fetch.ask", object) };
+                match self.fetch.ask(job, act).await {
+                    // Later: there is no hurry.
+                    Err(Error::Full { .. }) => return Ok(()),
+                    asked => asked?,
+                };
+                self.trust.refetched(next.id).await?;
+            }
+            Ok(())
+        };
+        duties::repeat("fetch again what convicted devices had brought", LOOK_EVERY, LOOK_EVERY, stop, duty).await;
+    }
 }
 
 /// The ledger as its leader keeps it.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use malla_fetch::blocklist::Blocking;
+use malla_fetch::door::Door;
 use malla_fetch::ledger::HOUSE;
 use malla_fetch::tour::{Guide, KeepTours, TourOptions, Tours};
 use malla_fetch::trust::Trust;
@@ -43,6 +44,8 @@ pub(crate) struct Fetching {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) settings: FetchSettings,
     pub(crate) caring: Caring,
+    /// What clients may ask for, over the API and in the console.
+    pub(crate) door: Arc<Door>,
     trust: Arc<dyn Trust>,
     pub(crate) blocking: Arc<dyn Blocking>,
     clock: Arc<SystemClock>,
@@ -77,9 +80,11 @@ impl Fetching {
         let dispatcher = Dispatcher::new(fetch.clone(), queue, clock.clone(), options);
         let secret = DeviceSecret::kept(&config.data, HOUSE, slot)?
             .ok_or_else(|| anyhow!("another process fetches with {}", config.data.display()))?;
+        let limits = (caring.quota, caring.prices, caring.enforce);
+        let door = Door::new(limits, store.quotas.clone(), store.ledger.clone(), clock.clone());
         let (tours, trust, blocking) = (store.tours.clone(), store.trust.clone(), store.blocking.clone());
         let clock = clock.clone();
-        Ok(Self { fetch, tours, dispatcher, settings, caring, trust, blocking, clock, guard, secret })
+        Ok(Self { fetch, tours, dispatcher, settings, caring, door, trust, blocking, clock, guard, secret })
     }
 
     pub(crate) fn for_api(&self) -> malla_api::Fetching {
@@ -91,8 +96,6 @@ impl Fetching {
             backups: self.settings.backups.iter().filter(|url| !url.is_empty()).cloned().collect(),
             trust: self.caring.rules,
             prices: self.caring.prices,
-            enforce_credit: self.caring.enforce,
-            quota: self.caring.quota,
             blocked: self.caring.blocked.clone(),
             control_key: self.caring.control.as_ref().map(|(_, key)| *key),
             contact: self.settings.contact.clone(),
@@ -189,6 +192,7 @@ impl Fetching {
                 hostname: hostname(),
                 address: "in the server".into(),
                 country: None,
+                own: true,
             },
             secret_hash: self.secret.hash_at(place),
         };

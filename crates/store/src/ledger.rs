@@ -43,7 +43,7 @@ pub(crate) async fn pay<H: Hands>(
         let pages = settled.iter().filter(|settled| is_brought(&settled.outcome)).count() as u64;
         if pages > 0 {
             let escrow = Account::Escrow(watch.party.device);
-            bill.in_escrow = balance(hands, &escrow).await?.map_or(0, |(balance, _)| balance);
+            bill.in_escrow = locked_balance(hands, &escrow).await?;
             bill.brought = Some((watch.party.device, watch.party.owner.clone(), pages));
         }
     }
@@ -90,6 +90,12 @@ pub(crate) async fn post<H: Hands>(
         hands.run(both!("ledger/post"), values![account, posting.amount, now]).await?;
     }
     Ok(())
+}
+
+/// Nobody else changes it until the transaction ends.
+pub(crate) async fn locked_balance<H: Hands>(hands: &mut H, account: &Account) -> Result<i64, H::Error> {
+    let found = hands.locked(both!("ledger/balance"), values![account.to_string()]).await?;
+    Ok(found.first().map(|row| row[0].int()).transpose()?.unwrap_or(0))
 }
 
 /// With when it was last touched.

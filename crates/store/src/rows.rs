@@ -129,8 +129,8 @@ pub(crate) trait Hands: Rows {
     fn submit(&mut self, task: NewTask) -> impl Future<Output = Done<TaskId, Self>> + Send;
     fn rouse(&mut self, what: &str);
     fn add_page(&mut self, page: &NewPage, key: Option<UrlKey>) -> impl Future<Output = Done<i64, Self>> + Send;
-    /// Takes pages off the shelf. Returns how many lay there.
-    fn evict(&mut self, pages: Vec<i64>) -> impl Future<Output = Done<u64, Self>> + Send;
+    /// Takes pages off the shelf. Returns where those were from that lay there.
+    fn evict(&mut self, pages: Vec<i64>) -> impl Future<Output = Done<Vec<String>, Self>> + Send;
     /// Who waits for the task waits for another one.
     fn move_wishes(&mut self, from: TaskId, to: TaskId) -> impl Future<Output = Done<(), Self>> + Send;
     fn add_wish(&mut self, task: TaskId, wish: &Held) -> impl Future<Output = Done<(), Self>> + Send;

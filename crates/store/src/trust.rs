@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use malla_fetch::ledger::{Account, HOUSE, Transfer};
 use malla_fetch::trust::{
-    CaseFile, Check, CheckId, CheckKind, Claim, Consequence, DeviceRepute, Finding, Party, Repute, Settling,
+    CaseFile, Check, CheckId, CheckKind, Claim, Consequence, DeviceRepute, Finding, Party, Refetch, Repute, Settling,
     TrustRules, Watch,
 };
-use malla_fetch::{About, Device, DeviceId, JobId, Page, PageId, PageUrl, Settled, Settlement};
+use malla_fetch::{About, Device, DeviceId, JobId, Page, PageId, PageTask, PageUrl, Settled, Settlement};
 use malla_queue::{Act, Error, Event, GroupId, LaneSettings, TaskId, UnixMs};
 
 use crate::fetch_rows::{DEVICES, PageRow, from_json, to_json};
@@ -16,8 +16,12 @@ use crate::rows::{Hands, Held, Row, Rows, both, one, values};
 
 /// Commits of a device that are looked through for what to evict.
 const HAULS_MAX: i64 = 200;
+/// Pages that are fetched again in one job.
+const REFETCH_STEP: usize = 500;
 /// Checks for anybody get this long to be found by themselves before a device of the house is sent.
 const FOUND_WITHIN_MS: i64 = 10_000;
+/// And those that clients wait for.
+const HELD_WITHIN_MS: i64 = 1_000;
 
 /// A check that is open for longer will never end: its task is gone.
 const GIVEN_UP_MS: i64 = 2 * 86_400_000;
@@ -51,7 +55,8 @@ pub(crate) async fn after_commit<H: Hands>(
             continue;
         }
         let check = watch.check(CheckId(TaskId(hands.new_id().await?)), url, claim.clone(), hands.now());
-        let check = open(hands, check, lanes).await?;
+        let fresh_until = watch.held.iter().find(|(of, _)| of == task).and_then(|(_, until)| *until);
+        let check = open(hands, Check { held: !held.is_empty(), fresh_until, ..check }, lanes).await?;
         for held in &held {
             hands.add_wish(check.task, held).await?;
         }
@@ -69,9 +74,10 @@ pub(crate) async fn after_commit<H: Hands>(
         open(hands, Check { secret: Some(etag.clone()), ..check }, lanes).await?;
     }
     let pages: Vec<i64> = claimed.iter().filter_map(|(.., claim)| claim.page).map(|page| page.0.0).collect();
-    if !pages.is_empty() {
-        let id = hands.new_id().await?;
-        let row = values![id, watch.party.device, watch.party.owner.as_str(), hands.now(), to_json(&pages)];
+    // A page is brought once, so its number will do for the haul's.
+    let new = claimed.iter().filter(|(.., claim)| !claim.unchanged).filter_map(|(.., claim)| claim.page);
+    if let Some(last) = new.map(|page| page.0.0).max() {
+        let row = values![last, watch.party.device, watch.party.owner.as_str(), hands.now(), to_json(&pages)];
         hands.run(both!("trust/add_haul"), row).await?;
     }
     Ok(())
@@ -80,8 +86,8 @@ pub(crate) async fn after_commit<H: Hands>(
 async fn open<H: Hands>(hands: &mut H, mut check: Check, lanes: LaneSettings) -> Result<Check, H::Error> {
     check.task = hands.submit(check.to_task()?.to_task(lanes)).await?;
     let [first, second] = devices(&check);
-    let (kind, state) = (check.kind.name(), check.state.name());
-    let row = values![check.id.0.0, kind, state, first, second, check.at, check.ended_at, to_json(&check)];
+    let (kind, state, held) = (check.kind.name(), check.state.name(), i64::from(check.held));
+    let row = values![check.id.0.0, kind, state, first, second, check.at, check.ended_at, held, to_json(&check)];
     hands.run(both!("trust/add_check"), row).await?;
     Ok(check)
 }
@@ -111,15 +117,27 @@ async fn settle<H: Hands>(
     let now = hands.now();
     for follows in check.settle(settling.from, said, settling.finding, now) {
         match follows {
-            Consequence::Valid(party) => change(hands, &party, |repute| repute.valid(rules)).await?,
+            Consequence::Valid(party) => change(hands, &party, Repute::valid).await?,
             Consequence::Doubted(party) => change(hands, &party, Repute::doubted).await?,
+            Consequence::Contradicted(party) => change(hands, &party, Repute::contradicted).await?,
+            Consequence::Again => {
+                let url = PageUrl::parse(&check.url).map_err(|why| Error::Internal(why.to_string()))?;
+                let task = hands.submit(PageTask::new(url).to_task(lanes)).await?;
+                hands.move_wishes(check.task, task).await?;
+            }
             Consequence::Lied { by, site, hard } => lied(hands, &check, &by, &site, hard, rules).await?,
             Consequence::Trial => {
                 let task = hands.submit(check.to_task()?.to_task(lanes)).await?;
                 hands.move_wishes(check.task, task).await?;
                 check.task = task;
             }
-            Consequence::Tell { page, verified } => tell(hands, check.task, page, verified).await?,
+            Consequence::Tell { page, verified } => {
+                let first = check.first.as_ref().and_then(|claim| claim.page);
+                if let (Some(until), Some(page), true) = (check.fresh_until, page, verified && page == first) {
+                    hands.run(both!("trust/freshen"), values![until, page.0.0]).await?;
+                }
+                tell(hands, check.task, page, verified).await?;
+            }
         }
     }
     let [first, second] = devices(&check);
@@ -142,7 +160,7 @@ async fn tell<H: Hands>(hands: &mut H, task: TaskId, page: Option<PageId>, verif
 
 /// Changes how a device and its user stand.
 async fn change<H: Hands>(hands: &mut H, party: &Party, how: impl Fn(&mut Repute)) -> Result<(), H::Error> {
-    if party.owner == HOUSE {
+    if party.trusted || party.device == 0 {
         return Ok(());
     }
     for subject in [device_key(party.device), user_key(&party.owner)] {
@@ -162,6 +180,8 @@ fn user_key(owner: &str) -> String {
 }
 
 async fn locked<H: Hands>(hands: &mut H, subject: &str) -> Result<Repute, H::Error> {
+    // What is not there cannot be locked.
+    hands.run(both!("trust/add_repute"), values![subject, "{}"]).await?;
     let row = hands.locked(both!("trust/repute"), values![subject]).await?.into_iter().next();
     Ok(row.map(|row| from_json(row[0].text()?)).transpose()?.unwrap_or_default())
 }
@@ -174,9 +194,11 @@ async fn lied<H: Hands>(
     hard: bool,
     rules: &TrustRules,
 ) -> Result<(), H::Error> {
-    if by.owner == HOUSE {
+    if by.trusted {
         return Ok(());
     }
+    let forged = [&check.first, &check.second].into_iter().flatten().filter(|claim| claim.by.device == by.device);
+    hands.evict(forged.filter_map(|claim| claim.page).map(|page| page.0.0).collect()).await?;
     let mut own = locked(hands, &device_key(by.device)).await?;
     let convicted = own.lied(rules, site, hard) && !own.convicted;
     if convicted {
@@ -199,8 +221,13 @@ async fn convict<H: Hands>(hands: &mut H, check: &Check, by: &Party) -> Result<(
         pages.extend(from_json::<Vec<i64>>(row[0].text()?)?);
     }
     let evicted = hands.evict(pages).await?;
+    for urls in evicted.chunks(REFETCH_STEP) {
+        let row = values![hands.new_id().await?, by.device, to_json(&urls)];
+        hands.run(both!("trust/add_refetch"), row).await?;
+    }
+    let evicted = evicted.len();
     let escrow = Account::Escrow(by.device);
-    let forfeited = ledger::balance(hands, &escrow).await?.map_or(0, |(balance, _)| balance);
+    let forfeited = ledger::locked_balance(hands, &escrow).await?;
     let note = format!("device {} was convicted by check {}", by.name, check.id);
     if forfeited > 0 {
         ledger::post(hands, Transfer::between(escrow, Account::House, forfeited), "forfeit", Some(&note)).await?;
@@ -217,6 +244,19 @@ async fn convict<H: Hands>(hands: &mut H, check: &Check, by: &Party) -> Result<(
     hands.event(check.task, event).await?;
     hands.rouse(DEVICES);
     Ok(())
+}
+
+pub(crate) async fn refetch_next<R: Rows>(rows: &mut R) -> Result<Option<Refetch>, R::Error> {
+    let row = one(rows, both!("trust/refetch"), Vec::new()).await?;
+    let read = |row: Row| {
+        let urls = from_json(row[2].text()?)?;
+        Ok::<_, Error>(Refetch { id: row[0].int()?, device: DeviceId(row[1].int()?), urls })
+    };
+    Ok(row.map(read).transpose()?)
+}
+
+pub(crate) async fn refetched<H: Hands>(hands: &mut H, id: i64) -> Result<(), H::Error> {
+    hands.run(both!("trust/drop_refetch"), values![id]).await.map(drop)
 }
 
 pub(crate) async fn repute<R: Rows>(rows: &mut R, device: DeviceId) -> Result<DeviceRepute, R::Error> {
@@ -295,7 +335,8 @@ pub(crate) async fn checks<R: Rows>(
 
 pub(crate) async fn waiting<R: Rows>(rows: &mut R) -> Result<u64, R::Error> {
     let now = rows.now().0;
-    let row = one(rows, both!("trust/waiting"), values![now - GIVEN_UP_MS, now - FOUND_WITHIN_MS]).await?;
+    let (anybody, held) = (now - FOUND_WITHIN_MS, now - HELD_WITHIN_MS);
+    let row = one(rows, both!("trust/waiting"), values![now - GIVEN_UP_MS, anybody, held]).await?;
     Ok(row.map(|row| row[0].int()).transpose()?.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
 }
 
@@ -328,7 +369,7 @@ pub(crate) async fn report<H: Hands>(
     let row = one(hands, both!("trust/device"), values![device]).await?.ok_or_else(missing)?;
     let about: About = from_json(row[3].text()?)?;
     let (name, owner) = (row[0].text()?.to_owned(), row[1].text()?.to_owned());
-    let by = Party { device, name, owner, network: String::new(), country: about.country };
+    let by = Party { device, name, owner, network: String::new(), country: about.country, trusted: about.own };
     let claim = Claim { by, status, page: Some(PageId(TaskId(page))), ..Claim::default() };
     let check = Check::new(CheckId(TaskId(hands.new_id().await?)), CheckKind::Report, &url, Some(claim), hands.now());
     open(hands, check, lanes).await

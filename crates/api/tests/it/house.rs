@@ -151,7 +151,7 @@ impl House {
             trust: rooms.clone(),
             ledger: rooms.clone(),
             blocking: rooms.clone(),
-            quotas: rooms.clone(),
+            door: malla_fetch::door::Door::new(Default::default(), rooms.clone(), rooms.clone(), clock.clone()),
             analyze: rooms.clone(),
             analyzing,
             wikis: rooms.clone(),

@@ -50,7 +50,7 @@ impl Server {
             trust: store.clone(),
             ledger: store.clone(),
             blocking: store.clone(),
-            quotas: store.clone(),
+            door: malla_fetch::door::Door::new(Default::default(), store.clone(), store.clone(), clock.clone()),
             fetching: Fetching::default(),
             analyze: store.clone(),
             analyzing: AnalyzeOptions::default(),

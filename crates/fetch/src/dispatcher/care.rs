@@ -17,8 +17,6 @@ const REPUTE_FOR_MS: i64 = 1_000;
 const DEVICES_MAX: usize = 10_000;
 /// Pages of blocked sites that are refused in one step.
 const REFUSED_STEP: usize = 256;
-/// Of the pages that would be checked, those that also get a validator that no page has.
-const TRAP_SHARE: f64 = 0.25;
 
 /// What the operator decides about trust, money and what is never fetched. By default nothing is checked or counted.
 #[derive(Clone, Default)]
@@ -50,15 +48,11 @@ impl Reputes {
 }
 
 /// Decides which pages of a block get a validator that no page has.
-pub(super) struct Traps {
-    chance: f64,
-}
+pub(super) struct Traps(Option<(TrustRules, u64)>);
 
 impl Traps {
     pub(super) fn draw(&self) -> Option<String> {
-        if self.chance <= 0.0 || draw() >= self.chance {
-            return None;
-        }
+        self.0.filter(|(rules, cv)| rules.is_trapped(*cv, draw()))?;
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).ok()?;
         Some(format!("\"{:016x}\"", u64::from_le_bytes(bytes)))
@@ -111,7 +105,7 @@ impl Dispatcher {
             return Ok(None);
         }
         let (party, house) = (Party::of(device), device.is_of_the_house());
-        if trusts && !house {
+        if trusts && !party.trusted {
             self.repute(device.id).await?;
         }
         let rules = TrustRules { enabled: trusts, ..self.options.care.rules };
@@ -119,11 +113,11 @@ impl Dispatcher {
     }
 
     pub(super) async fn traps(&self, device: &Device) -> Result<Traps> {
-        if self.trust().is_none() || device.is_of_the_house() {
-            return Ok(Traps { chance: 0.0 });
+        if self.trust().is_none() || device.is_trusted() {
+            return Ok(Traps(None));
         }
         let repute = self.repute(device.id).await?;
-        Ok(Traps { chance: self.options.care.rules.chance(repute.cv()) * TRAP_SHARE })
+        Ok(Traps(Some((self.options.care.rules, repute.cv()))))
     }
 
     /// Why a leased page is not for this device, if it is not: its site is blocked, or it is a check for somebody else.
@@ -132,12 +126,11 @@ impl Dispatcher {
         let Some(check) = &case.task.check else {
             return blocked.map(|why| case.refuse(NOT_ASKED, why));
         };
-        let (party, house) = (Party::of(device), device.is_of_the_house());
         let late = case.now.0 - check.since.0 > self.options.care.rules.patience_ms;
         if blocked.is_some() || late || self.trust().is_none() {
             return Some(case.drop_it(lapsed(case)));
         }
-        if check.suits(&party, house) {
+        if check.suits(&Party::of(device)) {
             return None;
         }
         let run_at = UnixMs(case.now.0 + check.again_after_ms(case.now));

@@ -1,18 +1,12 @@
 //! Which results are checked, and what a fetch for a check shows.
 
-use malla_queue::Result;
+use malla_queue::{Result, UnixMs};
 
 use super::Dispatcher;
 use super::care::{draw, lapsed};
 use super::judge::Case;
-use crate::trust::{
-    Agreement, CaseFile, CheckKind, CheckState, Claim, Finding, Glance, Party, Settling, Statement, Verdict, Watch,
-    agreement, of_control, of_etag, of_three,
-};
+use crate::trust::{CaseFile, Claim, Finding, Glance, Party, Settling, Statement, Watch, find};
 use crate::{Answer, CheckedBody, Device, NOT_ASKED, NewPage, Page, Settled, Settlement, unpack_page};
-
-/// Of the checks, those that send somebody to our own control site instead.
-const CONTROL_SHARE: f64 = 0.125;
 
 impl Dispatcher {
     /// Settles a stranger's result, and notes whether it is checked.
@@ -37,14 +31,26 @@ impl Dispatcher {
         if let Some(why) = odd {
             tracing::info!(device = watch.party.name, %url, why, "a result is odd: it is checked");
         }
-        let settled = case.settle(answer, body);
+        let mut settled = case.settle(answer, body);
         let tells = match &settled.outcome {
             Settlement::Page { page, .. } => page.status != NOT_ASKED,
             Settlement::Unchanged { .. } | Settlement::Moved { .. } => case.task.robots_of.is_none(),
             _ => false,
         };
         let cv = self.reputes.cv(device);
+        // What differs by place is fetched there because of that: another place is no witness.
+        let tells = tells && case.task.pin.is_none();
         if tells && (odd.is_some() || watch.rules.is_checked(cv, draw())) {
+            if watch.rules.holds(cv) {
+                // Nobody gets it from the cache before that either.
+                let fresh_until = match &mut settled.outcome {
+                    Settlement::Page { shelf: Some(shelf), .. } => {
+                        Some(std::mem::replace(&mut shelf.fresh_until, UnixMs(0)))
+                    }
+                    _ => None,
+                };
+                watch.held.push((settled.token.task, fresh_until));
+            }
             match &settled.outcome {
                 Settlement::Moved { to } => {
                     watch.moved.push((settled.token.task, url.clone(), to.url.to_string()));
@@ -60,7 +66,7 @@ impl Dispatcher {
     fn send_to_control(&self) {
         let care = &self.options.care;
         let (Some((base, key)), Some(trust)) = (&care.control, &care.trust) else { return };
-        if draw() >= CONTROL_SHARE {
+        if !care.rules.sends_to_control(draw()) {
             return;
         }
         let mut nonce = [0; 16];
@@ -101,7 +107,7 @@ impl Dispatcher {
             }
             _ => return Ok(case.drop_it(lapsed(case))),
         };
-        let finding = find(&file, &said, page.as_ref())?;
+        let finding = find_in(&file, &said, page.as_ref())?;
         let from = file.check.state;
         let outcome = Settlement::Checked(Box::new(Settling { check: check.id, from, said, page, finding }));
         Ok(Settled { outcome, ..settled })
@@ -131,33 +137,14 @@ impl<'a> Told<'a> {
     }
 }
 
-fn find(file: &CaseFile, said: &Claim, page: Option<&NewPage>) -> Result<Finding> {
+/// What the fetch shows, with the bodies that are behind the claims.
+fn find_in(file: &CaseFile, said: &Claim, page: Option<&NewPage>) -> Result<Finding> {
     let check = &file.check;
     let body = page.and_then(|page| page.body.as_ref());
     let body = body.map(|body| crate::unpack(&body.packed, body.bytes)).transpose()?.unwrap_or_default();
     let told = Told { claim: said, body };
-    let mark = check.secret.as_deref().unwrap_or_default();
-    let (first, second) =
-        (Told::of(check.first.as_ref(), file.first.as_ref())?, Told::of(check.second.as_ref(), file.second.as_ref())?);
-    Ok(match (check.state, check.kind) {
-        (CheckState::Open, CheckKind::Control) => match (said.status, crate::trust::holds(&told.body, mark)) {
-            (200..=299, true) => Finding::Agreed,
-            (200..=399, false) => Finding::Differs,
-            // Our own site may be out of reach from there.
-            _ => Finding::Doubtful,
-        },
-        (CheckState::Open, _) => match first.as_ref().map(|first| agreement(&first.statement(), &told.statement())) {
-            Some(Agreement::Same) => Finding::Agreed,
-            Some(Agreement::Different) => Finding::Differs,
-            Some(Agreement::Unclear) | None => Finding::Doubtful,
-        },
-        (_, CheckKind::Etag) => Finding::Judged(of_etag(said.status)),
-        (_, CheckKind::Control) => Finding::Judged(of_control(mark, &told.statement())),
-        _ => match (&first, &second) {
-            (Some(first), Some(second)) => {
-                Finding::Judged(of_three(&first.statement(), &second.statement(), &told.statement()))
-            }
-            _ => Finding::Judged(Verdict::Open),
-        },
-    })
+    let first = Told::of(check.first.as_ref(), file.first.as_ref())?;
+    let second = Told::of(check.second.as_ref(), file.second.as_ref())?;
+    let [first, second] = [&first, &second].map(|told| told.as_ref().map(Told::statement));
+    Ok(find(check, first.as_ref(), second.as_ref(), &told.statement()))
 }

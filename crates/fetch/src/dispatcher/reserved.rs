@@ -31,14 +31,14 @@ impl Reserved {
     }
 
     /// The line without the sites where this device has nothing to do.
-    pub(super) fn without(&self, line: Vec<Ready>, party: &Party, house: bool, now: UnixMs) -> Vec<Ready> {
+    pub(super) fn without(&self, line: Vec<Ready>, party: &Party, now: UnixMs) -> Vec<Ready> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.is_empty() {
             return line;
         }
         let for_others = |ready: &Ready| {
             let Some(kept) = all.get(&ready.site) else { return false };
-            let others = kept.iter().filter(|(_, check, until)| *until > now && !check.suits(party, house)).count();
+            let others = kept.iter().filter(|(_, check, until)| *until > now && !check.suits(party)).count();
             others as u64 >= ready.waiting
         };
         line.into_iter().filter(|ready| !for_others(ready)).collect()

@@ -36,6 +36,9 @@ pub struct Party {
     /// Its neighbourhood; empty if not known.
     pub network: String,
     pub country: Option<String>,
+    /// Of the operator's own: never blamed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub trusted: bool,
 }
 
 impl Party {
@@ -46,6 +49,7 @@ impl Party {
             owner: device.owner.clone(),
             network: network(&device.about.address),
             country: device.about.country.clone(),
+            trusted: device.is_trusted(),
         }
     }
 }
@@ -151,6 +155,12 @@ pub struct Check {
     /// The validator that no page has, or the mark of a page of our own.
     pub secret: Option<String>,
     pub guilty: Option<DeviceId>,
+    /// Clients wait for it.
+    #[serde(default)]
+    pub held: bool,
+    /// The cache may give the page until then, once it is found to be right.
+    #[serde(default)]
+    pub fresh_until: Option<UnixMs>,
     pub at: UnixMs,
     pub ended_at: Option<UnixMs>,
 }
@@ -160,9 +170,12 @@ pub struct Check {
 pub struct CheckTask {
     pub id: CheckId,
     pub since: UnixMs,
-    /// Only a device of the house.
+    /// Only one of the operator's own devices.
     #[serde(default)]
     pub trusted: bool,
+    /// Clients wait for it: it goes before other pages.
+    #[serde(default)]
+    pub held: bool,
     /// Only a stranger's.
     #[serde(default)]
     pub strangers: bool,
@@ -173,11 +186,11 @@ pub struct CheckTask {
 
 impl CheckTask {
     /// Whether this device may do it.
-    pub fn suits(&self, party: &Party, house: bool) -> bool {
+    pub fn suits(&self, party: &Party) -> bool {
         match () {
-            () if self.trusted => house,
-            () if self.strangers => !house,
-            () if house => true,
+            () if self.trusted => party.trusted,
+            () if self.strangers => !party.trusted,
+            () if party.trusted => true,
             () => !self
                 .not
                 .iter()
@@ -207,6 +220,8 @@ impl Check {
             third: None,
             secret: None,
             guilty: None,
+            held: false,
+            fresh_until: None,
             at: now,
             ended_at: None,
         }
@@ -218,7 +233,7 @@ impl Check {
         let trusted = self.state == CheckState::Trial || self.kind == CheckKind::Report;
         let not = self.first.iter().map(|claim| (claim.by.owner.clone(), claim.by.network.clone())).collect();
         let strangers = self.kind == CheckKind::Control && !trusted;
-        let check = CheckTask { id: self.id, since: self.at, trusted, strangers, not };
+        let check = CheckTask { id: self.id, since: self.at, trusted, held: self.held, strangers, not };
         let etag = if self.kind == CheckKind::Etag { self.secret.clone() } else { None };
         Ok(PageTask { check: Some(check), etag, ..PageTask::new(url) })
     }
@@ -279,7 +294,7 @@ impl Check {
                 let page = truth.and_then(|third| third.page);
                 let mut follows = vec![Consequence::Lied { by: first.by, site, hard }];
                 follows.extend(second.map(|second| Consequence::Valid(second.by)));
-                follows.push(tell(page.or(first.page), page.is_some()));
+                follows.push(if page.is_some() { tell(page, true) } else { Consequence::Again });
                 follows
             }
             (Verdict::SecondLied, Some(second)) => {
@@ -289,7 +304,12 @@ impl Check {
                 vec![Consequence::Valid(first.by), lied, tell(first.page, true)]
             }
             (Verdict::Cleared | Verdict::SecondLied, _) => vec![Consequence::Valid(first.by), tell(first.page, true)],
-            (Verdict::Open, _) => vec![Consequence::Doubted(first.by), tell(first.page, false)],
+            (Verdict::Open, _) => {
+                // Whatever the first one saw: what a trusted device brought is the better answer.
+                let ours = self.third.as_ref().filter(|third| (200..300).contains(&third.status));
+                let page = ours.and_then(|third| third.page).or(first.page);
+                vec![Consequence::Contradicted(first.by), tell(page, false)]
+            }
         }
     }
 }
@@ -311,6 +331,8 @@ pub enum Finding {
 pub enum Consequence {
     Valid(Party),
     Doubted(Party),
+    /// A trusted device saw something else, and nobody can say why.
+    Contradicted(Party),
     Lied {
         by: Party,
         site: String,
@@ -323,6 +345,8 @@ pub enum Consequence {
         page: Option<PageId>,
         verified: bool,
     },
+    /// Those who waited go on waiting: the page is fetched again.
+    Again,
 }
 
 /// A fetch for a check, compared.
@@ -341,11 +365,14 @@ pub struct Settling {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Watch {
     pub party: Party,
-    /// A device of the house: never checked.
+    /// A device of the house: it is paid nothing.
     pub house: bool,
     pub rules: TrustRules,
     /// Tasks whose result is checked.
     pub drawn: Vec<TaskId>,
+    /// Of these, whose result is told after that, and until when it may be given from the cache then: the device is on
+    /// probation.
+    pub held: Vec<(TaskId, Option<UnixMs>)>,
     /// It said 304 to this validator, which no page has.
     pub lazy: Vec<(PageUrl, String)>,
     /// Redirects that are checked: of this task, from here to there.
@@ -355,7 +382,7 @@ pub struct Watch {
 impl Watch {
     /// Whether what it brings may be checked.
     pub fn checks(&self) -> bool {
-        self.rules.enabled && !self.house
+        self.rules.enabled && !self.party.trusted
     }
 
     /// The check of a claim about this page.
@@ -382,13 +409,13 @@ mod tests {
     fn a_mismatch_calls_a_trusted_device_and_nothing_else() {
         let mut check = check();
         let task = check.to_task().expect("a task").check.expect("a check's");
-        assert!(!task.suits(&Party { owner: "ana".into(), ..Party::default() }, false));
-        assert!(task.suits(&Party { owner: "bob".into(), ..Party::default() }, false));
+        assert!(!task.suits(&Party { owner: "ana".into(), ..Party::default() }));
+        assert!(task.suits(&Party { owner: "bob".into(), ..Party::default() }));
         let follows = check.settle(CheckState::Open, claim("bob", 2), Finding::Differs, UnixMs(5));
         assert_eq!((follows, check.state), (vec![Consequence::Trial], CheckState::Trial));
         let trial = check.to_task().expect("a task").check.expect("a check's");
-        assert!(!trial.suits(&Party { owner: "eva".into(), ..Party::default() }, false));
-        assert!(trial.suits(&Party::default(), true));
+        assert!(!trial.suits(&Party { owner: "eva".into(), ..Party::default() }));
+        assert!(trial.suits(&Party { trusted: true, ..Party::default() }));
         let finding = Finding::Judged(Verdict::FirstLied { hard: false });
         let follows = check.settle(CheckState::Trial, claim("malla", 3), finding, UnixMs(6));
         assert!(matches!(&follows[0], Consequence::Lied { by, .. } if by.owner == "ana"));
@@ -415,11 +442,12 @@ mod tests {
             id: CheckId(TaskId(1)),
             since: UnixMs(0),
             trusted: false,
+            held: false,
             strangers: false,
             not: vec![("ana".into(), "93.184.216.0/24".into())],
         };
         let bob = |network: &str| Party { owner: "bob".into(), network: network.into(), ..Party::default() };
-        assert!(!task.suits(&bob("93.184.216.0/24"), false));
-        assert!(task.suits(&bob(""), false) && task.suits(&bob("93.184.217.0/24"), false));
+        assert!(!task.suits(&bob("93.184.216.0/24")));
+        assert!(task.suits(&bob("")) && task.suits(&bob("93.184.217.0/24")));
     }
 }

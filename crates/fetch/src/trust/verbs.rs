@@ -32,6 +32,14 @@ pub struct CaseFile {
     pub second: Option<Page>,
 }
 
+/// What a convicted device had brought, to be fetched again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refetch {
+    pub id: i64,
+    pub device: DeviceId,
+    pub urls: Vec<String>,
+}
+
 #[async_trait]
 pub trait Trust: Send + Sync + 'static {
     async fn repute(&self, device: DeviceId) -> Result<DeviceRepute>;
@@ -48,6 +56,9 @@ pub trait Trust: Send + Sync + 'static {
     async fn report(&self, scope: &Scope, job: JobId, n: u64, lanes: LaneSettings, act: Act) -> Result<Check>;
     /// Lets a convicted device in again and gives back what it lost.
     async fn acquit(&self, scope: &Scope, device: DeviceId, rules: TrustRules, act: Act) -> Result<DeviceRepute>;
+    /// What is next to be fetched again; it stays so until it was [`Trust::refetched`].
+    async fn refetch_next(&self) -> Result<Option<Refetch>>;
+    async fn refetched(&self, id: i64) -> Result<()>;
     /// The secret behind the marks of the control site, the same on all nodes; `new` becomes it if there is none yet.
     async fn control_key(&self, new: [u8; 32]) -> Result<[u8; 32]>;
 }

@@ -1,6 +1,6 @@
 //! What a second and a third fetch say about the first. A mismatch alone never convicts: pages differ by place and time.
 
-use super::{Likeness, Party, likeness};
+use super::{Check, CheckKind, CheckState, Finding, Likeness, Party, likeness};
 
 /// What somebody claims that a site said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn agreement(one: &Statement<'_>, other: &Statement<'_>) -> Agreement {
 
 /// All three were asked the same. Who stands alone against two that agree has lied, unless it stands in another country
 /// than both.
-pub fn of_three(first: &Statement<'_>, second: &Statement<'_>, trusted: &Statement<'_>) -> Verdict {
+pub(crate) fn of_three(first: &Statement<'_>, second: &Statement<'_>, trusted: &Statement<'_>) -> Verdict {
     let (one, two) = (agreement(first, trusted), agreement(second, trusted));
     match (one, two) {
         (Agreement::Same, Agreement::Different) if agreement(first, second) == Agreement::Different => {
@@ -96,7 +96,7 @@ fn stands_elsewhere(alone: &Party, others: [&Party; 2]) -> bool {
 }
 
 /// It was asked with a validator that no page has, and said 304. A trusted device asked the same.
-pub fn of_etag(trusted_status: u16) -> Verdict {
+pub(crate) fn of_etag(trusted_status: u16) -> Verdict {
     match trusted_status {
         304 => Verdict::Cleared,
         status if is_page(status) => Verdict::FirstLied { hard: true },
@@ -105,7 +105,7 @@ pub fn of_etag(trusted_status: u16) -> Verdict {
 }
 
 /// It was asked for a page of our own, whose mark nobody can guess. A trusted device asked the same.
-pub fn of_control(mark: &str, trusted: &Statement<'_>) -> Verdict {
+pub(crate) fn of_control(mark: &str, trusted: &Statement<'_>) -> Verdict {
     if is_page(trusted.status) && holds(trusted.body, mark) {
         Verdict::FirstLied { hard: true }
     } else {
@@ -113,8 +113,37 @@ pub fn of_control(mark: &str, trusted: &Statement<'_>) -> Verdict {
     }
 }
 
+/// What a fetch for a check shows, given what was said before. `None`: what was said is not kept any more.
+pub fn find(
+    check: &Check,
+    first: Option<&Statement<'_>>,
+    second: Option<&Statement<'_>>,
+    said: &Statement<'_>,
+) -> Finding {
+    let mark = check.secret.as_deref().unwrap_or_default();
+    match (check.state, check.kind) {
+        (CheckState::Open, CheckKind::Control) => match (said.status, holds(said.body, mark)) {
+            (200..=299, true) => Finding::Agreed,
+            (200..=399, false) => Finding::Differs,
+            // Our own site may be out of reach from there.
+            _ => Finding::Doubtful,
+        },
+        (CheckState::Open, _) => match first.map(|first| agreement(first, said)) {
+            Some(Agreement::Same) => Finding::Agreed,
+            Some(Agreement::Different) => Finding::Differs,
+            Some(Agreement::Unclear) | None => Finding::Doubtful,
+        },
+        (_, CheckKind::Etag) => Finding::Judged(of_etag(said.status)),
+        (_, CheckKind::Control) => Finding::Judged(of_control(mark, said)),
+        _ => match (first, second) {
+            (Some(first), Some(second)) => Finding::Judged(of_three(first, second, said)),
+            _ => Finding::Judged(Verdict::Open),
+        },
+    }
+}
+
 /// Whether a body holds the mark.
-pub(crate) fn holds(body: &[u8], mark: &str) -> bool {
+fn holds(body: &[u8], mark: &str) -> bool {
     !mark.is_empty() && body.windows(mark.len()).any(|window| window == mark.as_bytes())
 }
 

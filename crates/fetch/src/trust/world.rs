@@ -1,45 +1,20 @@
-//! A fleet that is played through: honest devices and liars of several kinds, judged by the same functions as the product.
-//! Deterministic by its seed.
+//! A fleet that is played through: honest devices and liars of several kinds, on sites whose pages change, fail and differ
+//! by place. What is decided about them is decided by the functions of the product. Deterministic by its seed.
+
+mod scene;
 
 use std::collections::HashMap;
 
-use super::{
-    Agreement, Check, CheckId, CheckKind, CheckState, Claim, Consequence, Finding, Party, Repute, Statement,
-    TrustRules, Verdict, agreement, of_etag, of_three,
-};
-use crate::ledger::HOUSE;
-use crate::{PageId, PageUrl};
 use malla_queue::{TaskId, UnixMs};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Nature {
-    Honest,
-    /// Says that nothing has changed whenever it was asked that, and makes up the rest.
-    Lazy,
-    /// Makes up every page.
-    Forging,
-    /// Makes up one page in ten.
-    Sparing,
-    /// Makes up pages as its accomplices do, so that they confirm each other.
-    Colluding,
-    /// Honest for a thousand results, then makes up every page.
-    Sleeping,
-}
+use super::{
+    Check, CheckId, CheckKind, CheckState, Claim, Consequence, FreeChecks, Glance, Party, Repute, Statement,
+    TrustRules, find,
+};
+use crate::{Answer, BodyHash, DeviceId, PackedBody, PageId, PageUrl};
+pub use scene::Nature;
+use scene::{Brought, COUNTRIES, Dice, Sight};
 
-impl Nature {
-    pub fn name(self) -> &'static str {
-        match self {
-            Nature::Honest => "honest",
-            Nature::Lazy => "lazy",
-            Nature::Forging => "forging",
-            Nature::Sparing => "sparing",
-            Nature::Colluding => "colluding",
-            Nature::Sleeping => "sleeping",
-        }
-    }
-}
-
-const LIARS: [Nature; 5] = [Nature::Lazy, Nature::Forging, Nature::Sparing, Nature::Colluding, Nature::Sleeping];
 /// Results that a sleeper brings before it lies.
 const SLEEP: u64 = 1_000;
 
@@ -53,8 +28,16 @@ pub struct Setting {
     pub sites: u32,
     /// Of a thousand pages, those that each visitor sees differently.
     pub unstable: u32,
+    /// Of a thousand checks, those whose page has become another one before its check.
+    pub changed: u32,
+    /// Of a thousand sites, those that look different in each country. One device in five does not say where it is.
+    pub by_place: u32,
+    /// Of a thousand sites, those that say "not modified" to any validator.
+    pub stubborn: u32,
     /// Of a thousand fetches, those that fail for no fault of the device's.
     pub errors: u32,
+    /// Whether there is a control site.
+    pub control: bool,
     pub rules: TrustRules,
 }
 
@@ -67,7 +50,11 @@ impl Default for Setting {
             liars: 10,
             sites: 500,
             unstable: 20,
+            changed: 10,
+            by_place: 10,
+            stubborn: 5,
             errors: 10,
+            control: false,
             rules: TrustRules::default(),
         }
     }
@@ -80,6 +67,8 @@ pub struct Fate {
     pub convicted: u64,
     pub results: u64,
     pub forged: u64,
+    /// Of these, told to a client.
+    pub told: u64,
     /// Forged results until each was convicted, over those that were.
     pub forged_until: u64,
     pub forged_until_most: u64,
@@ -91,11 +80,11 @@ pub struct Outcome {
     /// Fetches for checks and trials.
     pub checks: u64,
     pub trials: u64,
-    /// Forged results that were told to a client.
+    /// Results that clients were told after their check.
+    pub held: u64,
+    pub forged: u64,
+    /// Of the forged results, those that were told to a client.
     pub forged_told: u64,
-    /// Of the forged results that were checked, those that passed: what a client is told who waits for the check.
-    pub forged_checked: u64,
-    pub forged_passed: u64,
     pub false_accusations: u64,
     pub strikes_on_honest: u64,
     pub fates: Vec<(Nature, Fate)>,
@@ -103,66 +92,13 @@ pub struct Outcome {
 
 struct Actor {
     party: Party,
+    country: u64,
     nature: Nature,
     own: Repute,
     results: u64,
     forged: u64,
+    told: u64,
     out: bool,
-}
-
-/// SplitMix64.
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit.max(1)
-    }
-
-    #[allow(clippy::cast_precision_loss)] // 53 bits fit
-    fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
-const WORDS: [&str; 32] = [
-    "river", "stone", "winter", "garden", "letter", "market", "harbour", "silver", "morning", "bridge", "forest",
-    "window", "copper", "island", "summer", "village", "the", "of", "and", "went", "saw", "under", "before", "again",
-    "people", "water", "road", "evening", "council", "bread", "light", "story",
-];
-
-/// A text of many words that is the same for the same number, with a date and an ad that are not.
-fn text(number: u64, moment: u64) -> String {
-    let mut dice = Dice(number);
-    let mut text = format!("<p>2026-11-17 {moment}</p><p>");
-    for _ in 0..60 {
-        text.push_str(WORDS[usize::try_from(dice.below(32)).unwrap_or(0)]);
-        text.push(' ');
-    }
-    let ad = WORDS[usize::try_from(Dice(moment).below(32)).unwrap_or(0)];
-    text.push_str(&format!("</p><div>buy {ad} now</div><input value=\"{moment:x}\">"));
-    text
-}
-
-/// What somebody brings of a page: its status, which text and when, and whether that is made up.
-struct Brought {
-    status: u16,
-    number: u64,
-    moment: u64,
-    forged: bool,
-}
-
-impl Brought {
-    fn body(&self) -> String {
-        if self.status == 200 { text(self.number, self.moment) } else { String::new() }
-    }
 }
 
 struct World {
@@ -170,6 +106,7 @@ struct World {
     dice: Dice,
     actors: Vec<Actor>,
     users: HashMap<String, Repute>,
+    free: FreeChecks,
     house: Party,
     outcome: Outcome,
     moment: u64,
@@ -178,11 +115,7 @@ struct World {
 /// Plays the setting through.
 pub fn play(setting: Setting) -> Outcome {
     let mut world = World::new(setting);
-    for _ in 0..setting.results {
-        if !world.step() {
-            break;
-        }
-    }
+    while world.outcome.results < setting.results && world.step() {}
     world.end()
 }
 
@@ -190,174 +123,240 @@ impl World {
     fn new(setting: Setting) -> Self {
         let liars = setting.devices * setting.liars / 100;
         let actor = |number: u32| {
-            let nature = if number < liars { LIARS[number as usize % LIARS.len()] } else { Nature::Honest };
-            // Half of the users lend two devices.
+            let kinds = Nature::LIARS;
+            let nature = if number < liars { kinds[number as usize % kinds.len()] } else { Nature::Honest };
+            let country = u64::from(number) % COUNTRIES.len() as u64;
+            // Some users lend two devices.
             let party = Party {
                 device: i64::from(number) + 1,
                 name: format!("device-{number}"),
                 owner: format!("user-{}", if number % 3 == 2 { number - 1 } else { number }),
+                country: (!number.is_multiple_of(7)).then(|| COUNTRIES[country as usize].to_owned()),
                 ..Party::default()
             };
-            Actor { party, nature, own: Repute::default(), results: 0, forged: 0, out: false }
+            Actor { party, country, nature, own: Repute::default(), results: 0, forged: 0, told: 0, out: false }
         };
-        let house = Party { owner: HOUSE.into(), name: "server".into(), ..Party::default() };
-        let actors = (0..setting.devices).map(actor).collect();
-        let dice = Dice(setting.seed);
-        Self { setting, dice, actors, users: HashMap::new(), house, outcome: Outcome::default(), moment: 0 }
+        let country = Some(COUNTRIES[0].to_owned());
+        let house = Party { name: "server".into(), trusted: true, country, ..Party::default() };
+        Self {
+            setting,
+            dice: Dice(setting.seed),
+            actors: (0..setting.devices).map(actor).collect(),
+            users: HashMap::new(),
+            free: FreeChecks::default(),
+            house,
+            outcome: Outcome::default(),
+            moment: 0,
+        }
     }
 
-    /// Somebody at work, other than this user; `None` if there is nobody.
-    fn somebody(&mut self, not: Option<&str>) -> Option<usize> {
+    /// Somebody at work that may do this check; `None` if there is nobody.
+    fn somebody(&mut self, check: Option<&Check>) -> Option<usize> {
+        let task = check.map(|check| check.to_task().expect("it has a URL").check.expect("it is a check's"));
+        let suits = |actor: &Actor| !actor.out && task.as_ref().is_none_or(|task| task.suits(&actor.party));
         for _ in 0..1_000 {
             let at = usize::try_from(self.dice.below(self.actors.len() as u64)).unwrap_or(0);
-            let actor = &self.actors[at];
-            if !actor.out && not != Some(actor.party.owner.as_str()) {
+            if suits(&self.actors[at]) {
                 return Some(at);
             }
         }
         None
     }
 
-    /// What the site says.
-    fn truth(&mut self, page: u64) -> Brought {
+    fn site_is(&self, site: u64, salt: u64, per_mille: u32) -> bool {
+        Dice(site ^ salt).happens(per_mille)
+    }
+
+    /// What the site says to somebody in that country.
+    fn truth(&mut self, sight: Sight, country: u64) -> Brought {
         self.moment += 1;
-        if self.dice.below(1_000) < u64::from(self.setting.errors) {
-            return Brought { status: 580, number: 0, moment: 0, forged: false };
+        if self.dice.happens(self.setting.errors) {
+            return Brought::failed();
         }
-        let unstable = Dice(page).below(1_000) < u64::from(self.setting.unstable);
-        let number = if unstable { page ^ self.dice.next() } else { page };
+        let mut number = sight.page ^ (u64::from(sight.changed) << 40);
+        if Dice(sight.page).happens(self.setting.unstable) {
+            number ^= self.dice.next();
+        }
+        if self.site_is(sight.site, 0x9e0, self.setting.by_place) {
+            number ^= (country + 1) << 50;
+        }
         Brought { status: 200, number, moment: self.moment, forged: false }
     }
 
-    fn bring(&mut self, at: usize, page: u64) -> Brought {
-        let nature = self.actors[at].nature;
-        let lies = match nature {
+    /// Whether this device makes something up now.
+    fn lies(&mut self, at: usize) -> bool {
+        match self.actors[at].nature {
             Nature::Honest => false,
             Nature::Sleeping => self.actors[at].results >= SLEEP,
             Nature::Sparing => self.dice.below(10) == 0,
             Nature::Lazy | Nature::Forging | Nature::Colluding => true,
-        };
-        if !lies {
-            return self.truth(page);
+        }
+    }
+
+    fn bring(&mut self, at: usize, sight: Sight) -> Brought {
+        if !self.lies(at) {
+            return self.truth(sight, self.actors[at].country);
         }
         self.moment += 1;
         // Accomplices make up the same.
-        let number = if nature == Nature::Colluding { page ^ 0xfeed } else { self.dice.next() };
+        let colludes = self.actors[at].nature == Nature::Colluding;
+        let number = if colludes { sight.page ^ 0xfeed } else { self.dice.next() };
         Brought { status: 200, number, moment: self.moment, forged: true }
     }
 
     /// One result for a client, with the checks it causes. False if nobody is left.
     fn step(&mut self) -> bool {
         let Some(at) = self.somebody(None) else { return false };
-        let page = self.dice.next() | 1;
-        let site = self.dice.below(u64::from(self.setting.sites));
+        let (page, site) = (self.dice.next() | 1, self.dice.below(u64::from(self.setting.sites)));
+        let sight = Sight { page, site, changed: false };
+        let url = PageUrl::parse(&format!("http://site-{site}.example/{page}")).expect("a URL");
         let owner = self.users.get(&self.actors[at].party.owner).map_or(0, |repute| repute.cv);
-        let cv = self.actors[at].own.cv.min(owner);
-        if self.trapped(at, cv, site) {
+        let (cv, rules) = (self.actors[at].own.cv.min(owner), self.setting.rules);
+        if rules.is_trapped(cv, self.dice.share()) && self.trapped(at, site, &url) {
             return true;
         }
-        let brought = self.bring(at, page);
+        let brought = self.bring(at, sight);
         self.outcome.results += 1;
-        self.actors[at].results += 1;
-        self.actors[at].forged += u64::from(brought.forged);
-        self.outcome.forged_told += u64::from(brought.forged);
-        let draw = self.dice.share();
-        if self.setting.rules.is_checked(cv, draw) {
-            let caught = self.check(at, page, site, &brought);
-            self.outcome.forged_checked += u64::from(brought.forged);
-            self.outcome.forged_passed += u64::from(brought.forged && !caught);
+        self.outcome.forged += u64::from(brought.forged);
+        let actor = &mut self.actors[at];
+        (actor.results, actor.forged) = (actor.results + 1, actor.forged + u64::from(brought.forged));
+        let checked = self.is_odd(at, &url, &brought) || rules.is_checked(cv, self.dice.share());
+        let held = checked && rules.holds(cv) && crate::ledger::is_paid(brought.status);
+        if !held {
+            self.tell(at, &brought);
         }
-        true
-    }
-
-    /// A validator that no page has: the lazy say 304 to it. Returns whether that ended the step.
-    fn trapped(&mut self, at: usize, cv: u64, site: u64) -> bool {
-        let chance = self.setting.rules.chance(cv) * 0.25;
-        if self.dice.share() >= chance || self.actors[at].nature != Nature::Lazy {
-            return false;
-        }
-        self.outcome.checks += 1;
-        self.outcome.trials += 1;
-        if let Verdict::FirstLied { hard } = of_etag(200) {
-            self.lied(at, site, hard);
-        }
-        true
-    }
-
-    /// Returns whether the first was found to lie.
-    fn check(&mut self, at: usize, page: u64, site: u64, brought: &Brought) -> bool {
-        let owner = self.actors[at].party.owner.clone();
-        let Some(second) = self.somebody(Some(&owner)) else { return false };
-        let other = self.bring(second, page);
-        self.outcome.checks += 1;
-        let [first, next] = [at, second].map(|at| self.actors[at].party.clone());
-        let url = PageUrl::parse(&format!("http://site-{site}.example/{page}")).expect("a URL");
-        let claim = |by: &Party, status: u16| {
-            let by = by.clone();
-            Claim { by, status, page: Some(PageId(TaskId(1))), ..Claim::default() }
-        };
-        let mut case =
-            Check::new(CheckId(TaskId(1)), CheckKind::Replica, &url, Some(claim(&first, brought.status)), UnixMs(0));
-        let said = |by, brought: &'_ Brought| (by, brought.status, brought.body());
-        let (one, two) = (said(&first, brought), said(&next, &other));
-        let finding = match agreement(&statement(&one), &statement(&two)) {
-            Agreement::Same => Finding::Agreed,
-            Agreement::Different => Finding::Differs,
-            Agreement::Unclear => Finding::Doubtful,
-        };
-        let mut follows = case.settle(CheckState::Open, claim(&next, other.status), finding, UnixMs(0));
-        if follows.contains(&Consequence::Trial) {
-            let third = self.truth(page);
-            self.outcome.checks += 1;
-            self.outcome.trials += 1;
-            let house = self.house.clone();
-            let three = said(&house, &third);
-            let verdict = of_three(&statement(&one), &statement(&two), &statement(&three));
-            follows = case.settle(CheckState::Trial, claim(&house, third.status), Finding::Judged(verdict), UnixMs(0));
-        }
-        let mut caught = false;
-        for consequence in follows {
-            match consequence {
-                Consequence::Valid(by) => self.valid(&by),
-                Consequence::Doubted(by) => {
-                    if let Some(actor) = self.actor(&by) {
-                        self.actors[actor].own.doubted();
-                    }
-                }
-                Consequence::Lied { by, hard, .. } => {
-                    caught |= by.device == first.device;
-                    if let Some(actor) = self.actor(&by) {
-                        self.lied(actor, site, hard);
-                    }
-                }
-                Consequence::Trial | Consequence::Tell { .. } => {}
+        if checked {
+            self.outcome.held += u64::from(held);
+            self.check(at, sight, &url, &brought, held);
+            if self.setting.control && rules.sends_to_control(self.dice.share()) {
+                self.control();
             }
         }
-        caught
+        true
     }
 
-    fn actor(&self, party: &Party) -> Option<usize> {
-        usize::try_from(party.device - 1).ok().filter(|at| *at < self.actors.len())
+    fn tell(&mut self, at: usize, brought: &Brought) {
+        self.outcome.forged_told += u64::from(brought.forged);
+        self.actors[at].told += u64::from(brought.forged);
     }
 
-    fn valid(&mut self, by: &Party) {
+    /// What can be seen without asking anybody.
+    fn is_odd(&self, at: usize, url: &PageUrl, brought: &Brought) -> bool {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&brought.number.to_le_bytes());
+        hash[8..16].copy_from_slice(&brought.moment.to_le_bytes());
+        let bytes = if brought.status == 200 { 500 } else { 0 };
+        let body = PackedBody { packed: Default::default(), bytes };
+        let answer = Answer { status: brought.status, headers: Vec::new(), body, trouble: None, took_ms: 1 };
+        let (device, body) = (DeviceId(self.actors[at].party.device), Some(BodyHash(hash)));
+        let now = UnixMs(0);
+        self.free.look(&Glance { device, url, answer: &answer, body, conditional: false, now }).is_some()
+    }
+
+    /// It was asked with a validator that no page has. Returns whether it said that nothing has changed.
+    fn trapped(&mut self, at: usize, site: u64, url: &PageUrl) -> bool {
+        let stubborn = self.site_is(site, 0x57b, self.setting.stubborn);
+        if self.actors[at].nature != Nature::Lazy && !stubborn {
+            return false;
+        }
+        let first = claim(&self.actors[at].party, 304, 1);
+        let mut case = Check::new(CheckId(TaskId(1)), CheckKind::Etag, url, Some(first), UnixMs(0));
+        let status =
+            if self.dice.happens(self.setting.errors) { crate::NO_ANSWER } else { [200, 304][usize::from(stubborn)] };
+        self.ask_house(&mut case, &[], (status, String::new()));
+        true
+    }
+
+    /// Somebody is sent to our own site, whose pages nobody can make up.
+    fn control(&mut self) {
+        let url = PageUrl::parse("http://own.example/pages/1").expect("a URL");
+        let mark = "river stone winter";
+        let case = Check::new(CheckId(TaskId(1)), CheckKind::Control, &url, None, UnixMs(0));
+        let mut case = Check { secret: Some(mark.into()), ..case };
+        let Some(at) = self.somebody(Some(&case)) else { return };
+        let body = if self.lies(at) { String::from("something else") } else { mark.to_owned() };
+        self.outcome.checks += 1;
+        let party = self.actors[at].party.clone();
+        let said = Statement { body: body.as_bytes(), ..statement(&party, 200, "") };
+        let finding = find(&case, None, None, &said);
+        let follows = case.settle(CheckState::Open, claim(&party, 200, 1), finding, UnixMs(0));
+        if follows.contains(&Consequence::Trial) {
+            self.ask_house(&mut case, &[], (200, mark.to_owned()));
+        } else {
+            self.apply(follows, &url);
+        }
+    }
+
+    /// A trusted device has the last word. Returns which page those who wait are told; 0 for one that is fetched anew.
+    fn ask_house(&mut self, case: &mut Check, before: &[Statement<'_>], (status, body): (u16, String)) -> i64 {
+        self.outcome.checks += 1;
+        self.outcome.trials += 1;
+        let house = self.house.clone();
+        let finding = find(case, before.first(), before.get(1), &statement(&house, status, &body));
+        let follows = case.settle(CheckState::Trial, claim(&house, status, 3), finding, UnixMs(0));
+        let url = PageUrl::parse(&case.url).expect("a URL");
+        self.apply(follows, &url)
+    }
+
+    fn check(&mut self, at: usize, sight: Sight, url: &PageUrl, brought: &Brought, held: bool) {
+        let sight = Sight { changed: self.dice.happens(self.setting.changed), ..sight };
+        let first = self.actors[at].party.clone();
+        let said = claim(&first, brought.status, 1);
+        let mut case = Check::new(CheckId(TaskId(1)), CheckKind::Replica, url, Some(said), UnixMs(0));
+        let Some(second) = self.somebody(Some(&case)) else { return };
+        let (next, other) = (self.actors[second].party.clone(), self.bring(second, sight));
+        self.outcome.checks += 1;
+        let [one, two] = [brought.body(), other.body()];
+        let before = [statement(&first, brought.status, &one), statement(&next, other.status, &two)];
+        let finding = find(&case, Some(&before[0]), None, &before[1]);
+        let follows = case.settle(CheckState::Open, claim(&next, other.status, 2), finding, UnixMs(0));
+        let told = if follows.contains(&Consequence::Trial) {
+            let third = self.truth(sight, 0);
+            self.ask_house(&mut case, &before, (third.status, third.body()))
+        } else {
+            self.apply(follows, url)
+        };
+        if held && told == 1 {
+            self.tell(at, brought);
+        }
+    }
+
+    /// Does what follows. Returns which page those who wait are told.
+    fn apply(&mut self, follows: Vec<Consequence>, url: &PageUrl) -> i64 {
+        let mut told = 0;
+        for consequence in follows {
+            match consequence {
+                Consequence::Valid(by) => self.change(&by, Repute::valid),
+                Consequence::Doubted(by) => self.change(&by, Repute::doubted),
+                Consequence::Contradicted(by) => self.change(&by, Repute::contradicted),
+                Consequence::Lied { by, hard, .. } => self.lied(&by, &url.site().to_string(), hard),
+                Consequence::Tell { page, .. } => told = page.map_or(0, |page| page.0.0),
+                Consequence::Trial | Consequence::Again => {}
+            }
+        }
+        told
+    }
+
+    fn actor(&mut self, party: &Party) -> Option<&mut Actor> {
+        self.actors.get_mut(usize::try_from(party.device - 1).ok()?)
+    }
+
+    fn change(&mut self, by: &Party, how: impl Fn(&mut Repute)) {
+        if let Some(actor) = self.actor(by) {
+            how(&mut actor.own);
+            how(self.users.entry(by.owner.clone()).or_default());
+        }
+    }
+
+    fn lied(&mut self, by: &Party, site: &str, hard: bool) {
         let rules = self.setting.rules;
-        if let Some(at) = self.actor(by) {
-            self.actors[at].own.valid(&rules);
-            self.users.entry(by.owner.clone()).or_default().valid(&rules);
-        }
-    }
-
-    fn lied(&mut self, at: usize, site: u64, hard: bool) {
-        let (rules, site) = (self.setting.rules, format!("site-{site}"));
-        let owner = self.actors[at].party.owner.clone();
-        self.users.entry(owner).or_default().lied(&rules, &site, false);
-        let actor = &mut self.actors[at];
-        self.outcome.strikes_on_honest += u64::from(actor.nature == Nature::Honest);
-        if actor.own.lied(&rules, &site, hard) {
-            actor.out = true;
-            self.outcome.false_accusations += u64::from(actor.nature == Nature::Honest);
-        }
+        self.users.entry(by.owner.clone()).or_default().lied(&rules, site, false);
+        let Some(actor) = self.actor(by) else { return };
+        let convicted = actor.own.lied(&rules, site, hard) && !actor.out;
+        actor.out |= convicted;
+        let honest = actor.nature == Nature::Honest;
+        self.outcome.strikes_on_honest += u64::from(honest);
+        self.outcome.false_accusations += u64::from(honest && convicted);
     }
 
     fn end(mut self) -> Outcome {
@@ -367,6 +366,7 @@ impl World {
             fate.devices += 1;
             fate.results += actor.results;
             fate.forged += actor.forged;
+            fate.told += actor.told;
             if actor.out {
                 fate.convicted += 1;
                 fate.forged_until += actor.forged;
@@ -379,8 +379,12 @@ impl World {
     }
 }
 
-fn statement<'a>((by, status, body): &'a (&'a Party, u16, String)) -> Statement<'a> {
-    Statement { by, status: *status, location: None, body: body.as_bytes(), unchanged: false }
+fn claim(by: &Party, status: u16, page: i64) -> Claim {
+    Claim { by: by.clone(), status, page: Some(PageId(TaskId(page))), ..Claim::default() }
+}
+
+fn statement<'a>(by: &'a Party, status: u16, body: &'a str) -> Statement<'a> {
+    Statement { by, status, location: None, body: body.as_bytes(), unchanged: false }
 }
 
 #[cfg(test)]
@@ -389,7 +393,7 @@ mod tests {
 
     #[test]
     fn liars_are_found_and_the_honest_are_left_alone() {
-        let setting = Setting { results: 60_000, devices: 50, ..Setting::default() };
+        let setting = Setting { results: 100_000, devices: 50, liars: 20, ..Setting::default() };
         let outcome = play(setting);
         assert_eq!(outcome, play(setting), "the same seed plays the same");
         assert_eq!(outcome.false_accusations, 0);
@@ -397,7 +401,15 @@ mod tests {
             let expected = if *nature == Nature::Honest { 0 } else { fate.devices };
             assert_eq!(fate.convicted, expected, "{nature:?}: {fate:?}");
         }
+        assert!(
+            outcome.forged_told * 1_000 < outcome.results * 5,
+            "{} forged of {}",
+            outcome.forged_told,
+            outcome.results
+        );
         assert!(outcome.checks * 100 < outcome.results * 10, "{} checks", outcome.checks);
         assert_ne!(outcome, play(Setting { seed: 2, ..setting }));
+        let control = play(Setting { control: true, ..setting });
+        assert_eq!(control.false_accusations, 0);
     }
 }

@@ -20,13 +20,17 @@ pub(crate) fn run(setting: Setting, report: &mut Report) {
     for (nature, fate) in outcome.fates.iter().filter(|(nature, _)| *nature != Nature::Honest) {
         liars += fate.devices;
         let mean = if fate.convicted == 0 { 0.0 } else { count(fate.forged_until) / count(fate.convicted) };
-        let convicted = format!("{} of {} convicted; at most {}", fate.convicted, fate.devices, fate.forged_until_most);
+        let convicted = format!(
+            "{} of {} convicted; at most {}; {} told to clients",
+            fate.convicted, fate.devices, fate.forged_until_most, fate.told
+        );
         report.line(&format!("{}: forged until convicted", nature.name()), mean, "results", &convicted);
     }
-    let told = format!("{} of {}", outcome.forged_told, outcome.results);
-    report.line("forged results told to clients", share(outcome.forged_told, outcome.results), "%", &told);
-    let passed = format!("{} of {} that were checked", outcome.forged_passed, outcome.forged_checked);
-    report.line("forged results that pass a check", share(outcome.forged_passed, outcome.forged_checked), "%", &passed);
+    let told = format!("{} of {} forged", outcome.forged_told, outcome.forged);
+    report.line("forged results that reached a client", share(outcome.forged_told, outcome.forged), "%", &told);
+    report.line("of all results", share(outcome.forged_told, outcome.results), "%", "");
+    let held = format!("{} results: their device was on probation", outcome.held);
+    report.line("told after their check", share(outcome.held, outcome.results), "%", &held);
     let strikes = format!("{liars} liars; {} strikes on honest devices", outcome.strikes_on_honest);
     report.line("false accusations", count(outcome.false_accusations), "devices", &strikes);
     report.line("time", began.elapsed().as_secs_f64(), "s", "");

@@ -39,6 +39,7 @@ const BOUNDS: &[(&str, u64, u64)] = &[
     ("trust.floor_percent", 1, 100),
     ("trust.strikes", 1, 100),
     ("trust.recover", 1, 10_000),
+    ("trust.probation", 0, 10_000),
     ("trust.patience_s", 1, 86_400),
     ("credit.page_micro", 0, 1_000_000_000),
     ("credit.cached_micro", 0, 1_000_000_000),

@@ -135,7 +135,8 @@ pub(crate) struct Trust {
     pub enabled: bool,
     pub floor_percent: u32,
     pub strikes: u32,
-    pub recover: u64,
+    pub recover: u32,
+    pub probation: u64,
     pub patience_s: u64,
     pub control_url: String,
 }

@@ -14,6 +14,8 @@ CREATE TABLE trust_check (
     second   BIGINT,
     at       BIGINT NOT NULL,
     ended_at BIGINT,
+    -- clients wait for it
+    held     BIGINT NOT NULL,
     -- JSON: all of it
     body     TEXT    NOT NULL
 );
@@ -40,6 +42,14 @@ CREATE TABLE haul (
 );
 CREATE INDEX haul_device ON haul (device, id);
 CREATE INDEX haul_at ON haul (at);
+
+-- What a convicted device had brought and the cache has lost: to be fetched again.
+CREATE TABLE refetch (
+    id     BIGINT PRIMARY KEY,
+    device BIGINT NOT NULL,
+    -- JSON
+    urls   TEXT   NOT NULL
+);
 
 -- One row: the key of our control site's marks.
 CREATE TABLE control_key (one BIGINT PRIMARY KEY CHECK (one = 1), secret BYTEA NOT NULL);

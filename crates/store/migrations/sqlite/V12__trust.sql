@@ -14,6 +14,8 @@ CREATE TABLE trust_check (
     second   INTEGER,
     at       INTEGER NOT NULL,
     ended_at INTEGER,
+    -- clients wait for it
+    held     INTEGER NOT NULL,
     -- JSON: all of it
     body     TEXT    NOT NULL
 ) STRICT;
@@ -40,6 +42,14 @@ CREATE TABLE haul (
 ) STRICT;
 CREATE INDEX haul_device ON haul (device, id);
 CREATE INDEX haul_at ON haul (at);
+
+-- What a convicted device had brought and the cache has lost: to be fetched again.
+CREATE TABLE refetch (
+    id     INTEGER PRIMARY KEY,
+    device INTEGER NOT NULL,
+    -- JSON
+    urls   TEXT    NOT NULL
+) STRICT;
 
 -- One row: the key of our control site's marks.
 CREATE TABLE control_key (one INTEGER PRIMARY KEY CHECK (one = 1), secret BLOB NOT NULL) STRICT;

@@ -39,7 +39,8 @@ pub(super) async fn commit(
     let now_taken = commit.settled.iter().zip(&taken).filter(|(_, taken)| **taken == Taken::Now);
     let settled: Vec<&Settled> = now_taken.map(|(settled, _)| settled).collect();
     let hold = commit.watch.as_ref().is_some_and(Watch::checks);
-    let mut notes = Notes { hold, ..Notes::default() };
+    let probation = commit.watch.as_ref().map(|watch| watch.held.clone()).unwrap_or_default();
+    let mut notes = Notes { hold, probation, ..Notes::default() };
     let shelved = settle(&tx, commit, &settled, now, &mut rouse, &mut notes).await?;
     rouse.extend(super::trust::after_commit(&tx, commit, &settled, &mut notes, now).await?);
     if let Some(device) = commit.device {

@@ -87,6 +87,8 @@ impl Tell {
 pub(super) struct Notes {
     /// Results of a stranger's device: who wants them checked has to wait.
     pub(super) hold: bool,
+    /// Tasks whose result waits for its check, whoever asked.
+    pub(super) probation: Vec<(TaskId, Option<UnixMs>)>,
     pub(super) held: Vec<Held>,
     pub(super) charges: Charges,
     /// Pages that need no check.
@@ -106,15 +108,16 @@ impl Notes {
     }
 
     fn holds(&mut self, job: &JobRow, tell: &Tell, seq: i64, url: &str) -> bool {
-        if !job.verified || !malla_fetch::ledger::is_paid(tell.status) {
+        if !malla_fetch::ledger::is_paid(tell.status) {
             return false;
         }
-        if self.hold {
+        let holds = self.hold && (job.verified || self.probation.iter().any(|(task, _)| task.0 == tell.task));
+        if holds {
             self.held.push(Held { of: tell.task, job: job.id, seq, url: url.to_owned() });
-        } else {
+        } else if job.verified {
             self.vouched.push(tell.page);
         }
-        self.hold
+        holds
     }
 }
 

@@ -5,7 +5,7 @@ use deadpool_postgres::{GenericClient, Object, Transaction};
 use malla_fetch::blocklist::{Blocked, Blocking, Pattern};
 use malla_fetch::ledger::{Account, Audit, Balance, Entry, Ledger, Prices};
 use malla_fetch::quota::{Quotas, Used};
-use malla_fetch::trust::{CaseFile, Check, CheckId, DeviceRepute, Trust, TrustRules};
+use malla_fetch::trust::{CaseFile, Check, CheckId, DeviceRepute, Refetch, Trust, TrustRules};
 use malla_fetch::{Commit, DeviceId, Fetch as _, JobId, NewPage, PageUrl, Settled, Settlement, UrlKey};
 use malla_queue::{Act, Clock as _, Error, Event, LaneSettings, NewTask, Result, Scope, TaskId, UnixMs};
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut};
@@ -149,10 +149,14 @@ impl Hands for Writing<'_, '_> {
         Ok(added.first().ok_or_else(missing)?.id)
     }
 
-    async fn evict(&mut self, pages: Vec<i64>) -> Result<u64, Broken> {
+    async fn evict(&mut self, pages: Vec<i64>) -> Result<Vec<String>, Broken> {
+        if pages.is_empty() {
+            return Ok(Vec::new());
+        }
         let rows = self.tx.query(&self.tx.prepare_cached(sql!("fetch/shelved_of")).await?, &[&pages]).await?;
         let keys: Vec<&[u8]> = rows.iter().map(|row| row.get(0)).collect();
-        unshelve(self.tx, &keys).await
+        unshelve(self.tx, &keys).await?;
+        Ok(rows.iter().map(|row| row.get(1)).collect())
     }
 
     async fn move_wishes(&mut self, from: TaskId, to: TaskId) -> Result<(), Broken> {
@@ -314,6 +318,14 @@ impl Trust for Postgres {
         let found = devices::get(&self.client().await?, scope, device).await.map_err(said)?;
         let act = Act { group: found.group, object: format!("device {}", found.name), ..act };
         performed!(self, act, |hands| trust::acquit(hands, device))
+    }
+
+    async fn refetch_next(&self) -> Result<Option<Refetch>> {
+        looked!(self, |rows| trust::refetch_next(rows))
+    }
+
+    async fn refetched(&self, id: i64) -> Result<()> {
+        written!(self, |hands| trust::refetched(hands, id))
     }
 
     async fn control_key(&self, new: [u8; 32]) -> Result<[u8; 32]> {

@@ -6,7 +6,7 @@ use malla_fetch::trust::{Claim, Watch};
 use malla_fetch::{
     Commit, DeviceId, NewPage, PageId, PageTask, PageUrl, ROOM, Settled, Settlement, Shelf, Site, Tally,
 };
-use malla_queue::{Event, GroupId, LaneSettings, Result, TaskId};
+use malla_queue::{Event, GroupId, LaneSettings, Result, TaskId, UnixMs};
 use rusqlite::Connection;
 
 use super::fetch_jobs as jobs;
@@ -30,7 +30,8 @@ pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>
         learn(tx, &site, &lessons)?;
     }
     let hold = commit.watch.as_ref().is_some_and(Watch::checks);
-    let mut told = Told { hold, ..Told::default() };
+    let probation = commit.watch.as_ref().map(|watch| watch.held.clone()).unwrap_or_default();
+    let mut told = Told { hold, probation, ..Told::default() };
     for settled in settled() {
         settle(tx, settled, commit.lanes, &mut told)?;
     }
@@ -50,6 +51,8 @@ pub(super) struct Told {
     shelf: Growth,
     /// Results of a stranger's device: who wants them checked has to wait.
     pub(super) hold: bool,
+    /// Tasks whose result waits for its check, whoever asked.
+    probation: Vec<(TaskId, Option<UnixMs>)>,
     pub(super) held: Vec<Held>,
     /// What may be checked.
     pub(super) claimed: Vec<Claimed>,
@@ -80,16 +83,17 @@ impl Told {
     }
 
     /// Whether the job has to wait for a check.
-    fn holds(&mut self, job: i64, of: TaskId, seq: i64, url: &str, page: i64, status: u16) -> bool {
+    fn holds(&mut self, (job, verified): (i64, bool), of: TaskId, seq: i64, url: &str, page: i64, status: u16) -> bool {
         if !malla_fetch::ledger::is_paid(status) {
             return false;
         }
-        if self.hold {
+        let holds = self.hold && (verified || self.probation.iter().any(|(task, _)| *task == of));
+        if holds {
             self.held.push(Held { of: of.0, job, seq, url: url.to_owned() });
-        } else {
+        } else if verified {
             self.vouched.push(page);
         }
-        self.hold
+        holds
     }
 }
 
@@ -150,7 +154,8 @@ pub(super) fn tell(
     let mut groups = Vec::new();
     for (id, seq, url) in wishes {
         let Some(job) = told.job(tx, id)?.filter(|job| !job.cancelled) else { continue };
-        if job.verified && told.holds(id, task, seq, &url, page, status) {
+        let verified = job.verified;
+        if told.holds((id, verified), task, seq, &url, page, status) {
             continue;
         }
         let Some(job) = told.job(tx, id)? else { continue };

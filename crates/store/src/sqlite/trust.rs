@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use malla_fetch::blocklist::{Blocked, Blocking, Pattern};
 use malla_fetch::ledger::{Account, Audit, Balance, Entry, Ledger, Prices};
 use malla_fetch::quota::{Quotas, Used};
-use malla_fetch::trust::{CaseFile, Check, CheckId, DeviceRepute, Trust, TrustRules};
+use malla_fetch::trust::{CaseFile, Check, CheckId, DeviceRepute, Refetch, Trust, TrustRules};
 use malla_fetch::{Commit, DeviceId, Fetch as _, JobId, NewPage, PageUrl, Settled, Settlement, UrlKey};
 use malla_queue::{Act, Error, Event, LaneSettings, NewTask, Result, Scope, TaskId, UnixMs};
 use rusqlite::types::ValueRef;
@@ -118,7 +118,7 @@ impl Hands for Writing<'_, '_> {
         ready(add_page(self.tx, page, key).map(|added| added.id))
     }
 
-    fn evict(&mut self, pages: Vec<i64>) -> impl Future<Output = Result<u64>> + Send {
+    fn evict(&mut self, pages: Vec<i64>) -> impl Future<Output = Result<Vec<String>>> + Send {
         ready(evict(self.tx, &pages))
     }
 
@@ -138,9 +138,12 @@ impl Hands for Writing<'_, '_> {
     }
 }
 
-fn evict(tx: &Tx<'_>, pages: &[i64]) -> Result<u64> {
-    let keys = tx.many(sql!("fetch/shelved_of"), (to_json(&pages),), |row| row.get(0).map(UrlKey))?;
-    keys.iter().try_fold(0, |gone, key| Ok(gone + u64::from(unshelve(tx, *key)?)))
+fn evict(tx: &Tx<'_>, pages: &[i64]) -> Result<Vec<String>> {
+    if pages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = tx.many(sql!("fetch/shelved_of"), (to_json(&pages),), |row| Ok((UrlKey(row.get(0)?), row.get(1)?)))?;
+    found.into_iter().map(|(key, url)| unshelve(tx, key).map(|_| url)).collect()
 }
 
 /// Runs a shared verb inside a transaction of the writer.
@@ -240,6 +243,14 @@ impl Trust for Sqlite {
             tx.perform(&act, |tx| written!(tx, |hands| trust::acquit(hands, device)))
         };
         self.write("fetch", Power, acquit).await
+    }
+
+    async fn refetch_next(&self) -> Result<Option<Refetch>> {
+        self.look(|rows| at_once(trust::refetch_next(rows))).await
+    }
+
+    async fn refetched(&self, id: i64) -> Result<()> {
+        self.write("fetch", Power, move |tx| written!(tx, |hands| trust::refetched(hands, id))).await
     }
 
     async fn control_key(&self, new: [u8; 32]) -> Result<[u8; 32]> {

@@ -47,6 +47,7 @@ impl Memory {
                 "wiki_import",
                 "trust_check",
                 "haul",
+                "refetch",
                 "ledger_entry",
             ]
             .into_iter()

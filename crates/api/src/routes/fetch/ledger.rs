@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use malla_access::{Permission, Principal};
+use malla_fetch::Device;
 use malla_fetch::ledger::{Account, Balance, Entry};
 use malla_protocol::{BalanceView, Code, EntryView, LedgerAudit, Page, PageQuery, StatementQuery, TopUp};
 use malla_queue::Scope;
@@ -21,7 +22,7 @@ use crate::write::{AnyJson, Write};
 /// Entries in a file at most.
 const CSV_MAX: usize = 100_000;
 /// More is a slip of the finger.
-const TOP_UP_MAX: i64 = 1_000_000_000_000_000;
+const TOP_UP_MAX: u64 = 1_000_000_000_000_000;
 
 /// An account as it is written; a client may be named by its group.
 async fn read_account(app: &App, who: &Principal, text: &str) -> Result<Account, Refusal> {
@@ -33,20 +34,58 @@ async fn read_account(app: &App, who: &Principal, text: &str) -> Result<Account,
     }
 }
 
-/// Whether the caller sees this account: all for an admin, else those of the own groups, devices and name.
-async fn sees(app: &App, who: &Principal, account: &Account) -> Result<bool, Refusal> {
-    if who.may(Permission::Administer) {
-        return Ok(true);
+/// Who is who, looked up once: groups by number, and devices.
+struct Names {
+    groups: GroupNames,
+    devices: Vec<Device>,
+}
+
+impl Names {
+    async fn of(app: &App, accounts: &[Account]) -> Result<Self, Refusal> {
+        let groups = accounts.iter().filter_map(|account| match account {
+            Account::Client(group) => Some(*group),
+            _ => None,
+        });
+        let groups = GroupNames::of(app, groups).await?;
+        let devices = match accounts.iter().any(|account| matches!(account, Account::Escrow(_))) {
+            true => app.fetch.devices(&Scope::All).await?,
+            false => Vec::new(),
+        };
+        Ok(Self { groups, devices })
     }
-    Ok(match account {
-        Account::Client(group) => group.is_some() && who.scope().sees(*group),
-        Account::User(name) => *name == who.actor,
-        Account::Escrow(device) => {
-            let devices = app.fetch.devices(&who.scope()).await?;
-            devices.iter().any(|found| found.id.0 == *device && found.owner == who.actor)
+
+    fn device(&self, id: i64) -> Option<&Device> {
+        self.devices.iter().find(|device| device.id.0 == id)
+    }
+
+    /// Whether the caller sees this account: all for an admin, else those of the own groups, devices and name.
+    fn sees(&self, who: &Principal, account: &Account) -> bool {
+        if who.may(Permission::Administer) {
+            return true;
         }
-        Account::House | Account::World => false,
-    })
+        match account {
+            Account::Client(group) => group.is_some() && who.scope().sees(*group),
+            Account::User(_) => account.to_string() == Account::User(who.actor.clone()).to_string(),
+            Account::Escrow(id) => self.device(*id).is_some_and(|device| device.owner == who.actor),
+            Account::House | Account::World => false,
+        }
+    }
+
+    fn shown(&self, account: &Account, balance: &Balance) -> BalanceView {
+        let name = match account {
+            Account::Client(None) => "who has no group".to_owned(),
+            Account::Client(group) => self.groups.name(*group).unwrap_or_else(|| "a group that is gone".to_owned()),
+            Account::User(_) => account.to_string(),
+            Account::Escrow(id) => self.device(*id).map_or_else(
+                || "a device that is gone".to_owned(),
+                |device| format!("{} of {}", device.name, device.owner),
+            ),
+            Account::House => "the house".to_owned(),
+            Account::World => "outside".to_owned(),
+        };
+        let Balance { account, micro, touched_at } = balance;
+        BalanceView { account: account.clone(), name, micro: *micro, touched_at: time(*touched_at) }
+    }
 }
 
 /// List the balances that you may see.
@@ -54,37 +93,13 @@ async fn sees(app: &App, who: &Principal, account: &Account) -> Result<bool, Ref
     responses((status = 200, body = Page<BalanceView>)),
     extensions(("x-permission" = json!("see"))))]
 pub(crate) async fn balances(State(app): State<App>, who: May<See>) -> Result<Json<Page<BalanceView>>, Refusal> {
-    let mut items = Vec::new();
-    for balance in app.ledger.balances().await? {
-        let account: Account = balance.account.parse()?;
-        if sees(&app, &who, &account).await? {
-            items.push(shown(&app, &account, &balance).await?);
-        }
-    }
+    let balances = app.ledger.balances().await?;
+    let accounts: Vec<Account> =
+        balances.iter().map(|balance| balance.account.parse()).collect::<malla_queue::Result<_>>()?;
+    let names = Names::of(&app, &accounts).await?;
+    let seen = accounts.iter().zip(&balances).filter(|(account, _)| names.sees(&who, account));
+    let items = seen.map(|(account, balance)| names.shown(account, balance)).collect();
     Ok(Json(Page { items, next_cursor: None }))
-}
-
-async fn shown(app: &App, account: &Account, balance: &Balance) -> Result<BalanceView, Refusal> {
-    let name = match account {
-        Account::Client(None) => "who has no group".to_owned(),
-        Account::Client(group) => {
-            let names = GroupNames::of(app, [*group]).await?;
-            names.name(*group).unwrap_or_else(|| "a group that is gone".to_owned())
-        }
-        Account::User(name) => name.clone(),
-        Account::Escrow(device) => {
-            let devices = app.fetch.devices(&Scope::All).await?;
-            let found = devices.into_iter().find(|found| found.id.0 == *device);
-            found.map_or_else(
-                || "a device that is gone".to_owned(),
-                |found| format!("{} of {}", found.name, found.owner),
-            )
-        }
-        Account::House => "the house".to_owned(),
-        Account::World => "outside".to_owned(),
-    };
-    let Balance { account, micro, touched_at } = balance;
-    Ok(BalanceView { account: account.clone(), name, micro: *micro, touched_at: time(*touched_at) })
 }
 
 /// Read an account's entries, newest first; `as=csv` for a file.
@@ -98,7 +113,7 @@ pub(crate) async fn statement(
     Query(query, paging): Query<StatementQuery, PageQuery>,
 ) -> Result<Response, Refusal> {
     let account = read_account(&app, &who, &query.account).await?;
-    if !sees(&app, &who, &account).await? {
+    if !Names::of(&app, std::slice::from_ref(&account)).await?.sees(&who, &account) {
         return Err(Refusal::new(Code::NotFound, format!("account {account} does not exist")));
     }
     match query.form.as_deref() {
@@ -158,14 +173,26 @@ pub(crate) async fn top_up(
 ) -> Result<Json<BalanceView>, Refusal> {
     let TopUp { account, micro, note } = write.body.0.clone();
     let to = read_account(&app, &who, &account).await?;
-    if micro == 0 || micro.abs() > TOP_UP_MAX || to == Account::World || note.len() > 1_000 {
+    if micro == 0 || micro.unsigned_abs() > TOP_UP_MAX || to == Account::World || note.len() > 1_000 {
         let detail = "give an amount of micro-credits other than 0 and below 1e15, an account other than world, and a short note";
         return Err(Refusal::invalid(detail));
+    }
+    let names = Names::of(&app, std::slice::from_ref(&to)).await?;
+    let exists = match &to {
+        Account::Client(Some(group)) => names.groups.name(Some(*group)).is_some(),
+        Account::Escrow(device) => names.device(*device).is_some(),
+        _ => true,
+    };
+    if !exists {
+        return Err(Refusal::new(
+            Code::NotFound,
+            format!("nobody has the account {to}: name a group with client:NAME"),
+        ));
     }
     let mut act = write.act(&who, "ledger.topup", format!("account {to}"));
     act.detail = serde_json::json!({ "micro": micro, "note": note });
     let balance = app.ledger.top_up(to.clone(), micro, note, act).await?;
-    Ok(Json(shown(&app, &to, &balance).await?))
+    Ok(Json(names.shown(&to, &balance)))
 }
 
 /// Check that all accounts sum up to zero, and each to its entries.

@@ -45,7 +45,10 @@ async fn ask(app: &App, pages: &FetchPages, group: Option<GroupId>, act: Act) ->
     let terms = Terms { verified: pages.verified.unwrap_or(false), prices: fetching.prices };
     let job = NewJob { group, wanted, pending_max: fetching.pending_max, lanes: fetching.lanes, terms };
     job.check()?;
-    limits::check(app, &job).await?;
+    let count = job.pages();
+    app.door.admit(group, count).await?;
     let detail = serde_json::json!({ "urls": pages.urls.len() });
-    Ok(app.fetch.ask(job, Act { group, detail, ..act }).await?)
+    let asked = app.fetch.ask(job, Act { group, detail, ..act }).await?;
+    app.door.took_in(group, count).await;
+    Ok(asked)
 }

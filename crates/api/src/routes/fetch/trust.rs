@@ -34,7 +34,7 @@ pub(crate) async fn standing(State(app): State<App>, who: May<See>) -> Result<Js
 fn shown(app: &App, device: &Device, repute: &DeviceRepute) -> StandingView {
     let DeviceRepute { own, owner, .. } = repute;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to a million
-    let checked_per_million = match device.is_of_the_house() || !app.fetching.trust.enabled {
+    let checked_per_million = match device.is_trusted() || !app.fetching.trust.enabled {
         true => 0,
         false => (app.fetching.trust.chance(repute.cv()) * 1e6) as u32,
     };

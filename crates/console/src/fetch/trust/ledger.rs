@@ -30,7 +30,7 @@ fn sees(principal: &Principal, account: &Account) -> bool {
     principal.may(Permission::Administer)
         || match account {
             Account::Client(group) => group.is_some() && principal.scope().sees(*group),
-            Account::User(name) => *name == principal.actor,
+            Account::User(_) => account.to_string() == Account::User(principal.actor.clone()).to_string(),
             _ => false,
         }
 }

@@ -64,12 +64,12 @@ fn rows(console: &Console, person: &Person, devices: &[Device], reputes: &[Devic
 
 fn line(console: &Console, person: &Person, device: &Device, repute: &DeviceRepute) -> Markup {
     let (own, rules) = (&repute.own, console.fetching.trust);
-    let unchecked = device.is_of_the_house() || !rules.enabled;
+    let unchecked = device.is_trusted() || !rules.enabled;
     let (tone, name) = match () {
         () if own.convicted => ("failed", t!("convicted", "device")),
         () if unchecked => ("succeeded", t!("trusted", "device")),
         () if own.strikes > 0 => ("paused", t!("suspected", "device")),
-        () if repute.cv() < rules.recover => ("running", t!("new", "device")),
+        () if rules.holds(repute.cv()) => ("running", t!("new", "device")),
         () => ("succeeded", t!("believed", "device")),
     };
     html! {

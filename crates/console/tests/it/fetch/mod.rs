@@ -36,6 +36,7 @@ pub(crate) async fn join(house: &House, owner: &str, name: &str, country: &str) 
         hostname: format!("{name}.local"),
         address: "192.0.2.7".into(),
         country: Some(country.into()),
+        own: false,
     };
     let secret_hash = format!("{owner} {name}").into_bytes();
     let device = NewDevice { name: name.into(), owner: owner.into(), group: Some(house.ops), about, secret_hash };

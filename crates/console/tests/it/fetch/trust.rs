@@ -5,7 +5,7 @@ use malla_fetch::blocklist::Blocking as _;
 use malla_fetch::ledger::Ledger as _;
 
 use super::join;
-use crate::house::House;
+use crate::house::{House, PAGES_A_DAY};
 
 #[tokio::test]
 async fn a_newcomer_is_shown_as_one_that_is_always_checked() {
@@ -58,4 +58,17 @@ async fn a_site_is_blocked_with_the_form_and_let_go_again() {
     assert!(house.store.blocked_sites().await.expect("lists").is_empty());
     let ana = house.sign_in("ana").await;
     assert_eq!(ana.post("/fetch/blocked/add", &fields).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_job_beyond_the_quota_stays_in_its_form() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    let urls = |count: u64| (0..count).map(|n| format!("https://a.example/{n}\n")).collect::<String>();
+    let answer = ana.post("/fetch/new-job", &[("urls", &urls(PAGES_A_DAY + 1))]).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    answer.shows("This client may have 2000 pages a day and had 0");
+    super::start(&ana, &urls(3)).await;
+    let answer = ana.post("/fetch/new-job", &[("urls", &urls(PAGES_A_DAY - 2))]).await;
+    answer.shows("and had 3");
 }

@@ -87,12 +87,17 @@ fn campaign(store: Store) {
 }
 
 /// Lets the clients at a server until it is gone; what it said.
-pub(super) fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String {
+pub(super) fn until_it_ends(world: &World, server: Server, clients: &Clients) -> String {
+    until_gone(world, server, |servers| clients.go_to(servers))
+}
+
+/// As [`until_it_ends`], for clients of any sort.
+pub(super) fn until_gone(world: &World, mut server: Server, go_to: impl Fn(Servers)) -> String {
     if server.comes_up() {
-        clients.go_to(world.way_to(&server));
+        go_to(world.way_to(&server));
     }
     let said = server.wait().said.join("\n");
-    clients.go_to(Servers::default());
+    go_to(Servers::default());
     said
 }
 

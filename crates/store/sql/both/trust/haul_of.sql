@@ -1,2 +1,2 @@
--- hauls are numbered after their pages, in the same transaction
-SELECT device, pages FROM haul WHERE id > $1 ORDER BY id LIMIT 200
+-- a haul has the number of its newest page
+SELECT device, pages FROM haul WHERE id >= $1 ORDER BY id LIMIT 200

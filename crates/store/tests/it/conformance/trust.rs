@@ -2,7 +2,7 @@
 
 use malla_fetch::trust::{Check, CheckState, Claim, Finding, Party, Settling, TrustRules, Verdict, Watch};
 use malla_fetch::{Commit, Device, NewJob, Settled, Settlement, Terms};
-use malla_queue::{Error, Leased, Result, Scope};
+use malla_queue::{Error, Leased, Result, Scope, UnixMs};
 
 use crate::harness::{House, act, on_both_stores};
 use crate::harness_fetch::{LANES, new_job, task_of};
@@ -19,6 +19,11 @@ on_both_stores!(
     a_redirect_can_be_checked,
     a_report_is_a_trial,
     a_check_that_nobody_did_lapses,
+    a_result_on_probation_is_told_and_cached_after_its_check,
+    a_forged_result_on_probation_reaches_nobody,
+    verdicts_at_the_same_time_all_count,
+    what_a_convicted_device_brought_is_fetched_again,
+    a_device_of_the_operator_is_never_blamed,
     the_key_of_the_control_site_is_one,
     a_page_of_the_control_site_is_for_strangers,
 );
@@ -64,7 +69,7 @@ impl House {
 
     /// Lets a device lie until it is convicted.
     async fn convict(&self, liar: &Device, other: &Device, house: &Device) {
-        for site in 0..3 {
+        for site in 0..6 {
             self.ask(&[&format!("https://site-{site}.example/")]).await;
             self.bring_checked(liar, &format!("forged {site}")).await;
             self.settle_check(other, "true", Finding::Differs).await;
@@ -188,7 +193,7 @@ async fn an_acquitted_device_is_let_in_again(house: House) {
     assert!(!house.device(ana.id).await.blocked);
     let reputes = house.trust.reputes(&Scope::All).await.unwrap();
     assert_eq!(reputes.len(), 3);
-    assert_eq!(house.trust.checks(Some(bob.id), None, 9).await.unwrap().len(), 3);
+    assert_eq!(house.trust.checks(Some(bob.id), None, 9).await.unwrap().len(), 6);
 }
 
 async fn a_lazy_device_is_tried(house: House) {
@@ -210,7 +215,8 @@ async fn a_lazy_device_is_tried(house: House) {
     let settling = Settling { check, from: CheckState::Trial, said, page: None, finding };
     let settled = house.settled(trial, Settlement::Checked(Box::new(settling)));
     assert_eq!(house.commit_watched(&own, Watch { house: true, ..Watch::default() }, vec![settled]).await, [Ok(())]);
-    assert!(house.device(ana.id).await.blocked, "one proof is enough");
+    let repute = house.trust.repute(ana.id).await.unwrap();
+    assert!(repute.own.strikes == 1 && !house.device(ana.id).await.blocked, "nobody is convicted on one");
 }
 
 async fn a_redirect_can_be_checked(house: House) {
@@ -237,7 +243,7 @@ async fn a_report_is_a_trial(house: House) {
     let check = report(1).await.unwrap();
     assert_eq!(check.first.as_ref().map(|claim| claim.by.device), Some(ana.id.0));
     let waiting = house.lease_page().await;
-    assert!(task_of(&waiting).check.is_some_and(|check| check.trusted && !check.suits(&Party::of(&ana), false)));
+    assert!(task_of(&waiting).check.is_some_and(|check| check.trusted && !check.suits(&Party::of(&ana))));
     let said = Claim { by: Party::of(&own), status: 200, ..Claim::default() };
     let settling = Settling { check: check.id, from: CheckState::Open, said, page: None, finding: Finding::Differs };
     let settled = house.settled(&waiting, Settlement::Checked(Box::new(settling)));
@@ -274,10 +280,126 @@ async fn a_page_of_the_control_site_is_for_strangers(house: House) {
     house.trust.control(crate::harness_fetch::url(A), "mark".into(), LANES).await.unwrap();
     let leased = house.lease_page().await;
     let check = task_of(&leased).check.expect("a check's task");
-    assert!(check.suits(&Party::of(&ana), false) && !check.suits(&Party::of(&own), true));
+    assert!(check.suits(&Party::of(&ana)) && !check.suits(&Party::of(&own)));
     let said = Claim { by: Party::of(&ana), status: 200, ..Claim::default() };
     let settling = Settling { check: check.id, from: CheckState::Open, said, page: None, finding: Finding::Agreed };
     let settled = house.settled(&leased, Settlement::Checked(Box::new(settling)));
     house.commit_watched(&ana, watch(&ana, &[]), vec![settled]).await;
     assert_eq!(house.trust.repute(ana.id).await.unwrap().own.cv, 1);
+}
+
+/// A result that waits for its check.
+async fn bring_on_probation(house: &House, device: &Device, text: &str) -> Check {
+    let leased = house.lease_page().await;
+    let mut settled = house.found(&leased, text);
+    let Settlement::Page { shelf: Some(shelf), .. } = &mut settled.outcome else { panic!("it can be cached") };
+    let fresh_until = std::mem::replace(&mut shelf.fresh_until, UnixMs(0));
+    let watch = Watch { held: vec![(leased.token.task, Some(fresh_until))], ..watch(device, &[&leased]) };
+    assert_eq!(house.commit_watched(device, watch, vec![settled]).await, [Ok(())]);
+    house.last_check().await
+}
+
+async fn a_result_on_probation_is_told_and_cached_after_its_check(house: House) {
+    let (ana, bob) = (house.join("ana", "pi").await, house.join("bob", "pi").await);
+    let job = house.ask(&[A]).await;
+    let check = bring_on_probation(&house, &ana, "hello").await;
+    assert!(check.held && house.answers(job.id).await.is_empty());
+    let meanwhile = house.ask(&[A]).await;
+    assert!(house.answers(meanwhile.id).await.is_empty(), "the cache does not give it either");
+    house.wait(std::time::Duration::from_millis(1_001));
+    assert_eq!(house.trust.checks_waiting().await.unwrap(), 1, "somebody waits for it");
+    let tasks = house.lease_pages().await;
+    let leased = tasks.iter().find(|leased| task_of(leased).check.is_some()).expect("the check's task");
+    let said = Claim { by: Party::of(&bob), status: 200, ..Claim::default() };
+    let settling = Settling { check: check.id, from: CheckState::Open, said, page: None, finding: Finding::Agreed };
+    let settled = house.settled(leased, Settlement::Checked(Box::new(settling)));
+    assert_eq!(house.commit_watched(&bob, watch(&bob, &[]), vec![settled]).await, [Ok(())]);
+    assert_eq!(house.texts(job.id).await, [(A.into(), "hello".into())]);
+    let later = house.ask(&[A]).await;
+    assert_eq!(house.texts(later.id).await, [(A.into(), "hello".into())], "and then the cache does");
+    house.verify().await;
+}
+
+async fn a_forged_result_on_probation_reaches_nobody(house: House) {
+    let (ana, bob, own) =
+        (house.join("ana", "pi").await, house.join("bob", "pi").await, house.join("malla", "server").await);
+    let job = house.ask(&[A]).await;
+    bring_on_probation(&house, &ana, "forged").await;
+    house.settle_check(&bob, "moved", Finding::Differs).await;
+    // The truth is no page: those who wait go on waiting for one.
+    let leased = house.lease_page().await;
+    let said = Claim { by: Party::of(&own), status: 302, ..Claim::default() };
+    let (check, finding) = (house.last_check().await.id, Finding::Judged(Verdict::FirstLied { hard: false }));
+    let settling = Settling { check, from: CheckState::Trial, said, page: None, finding };
+    let settled = house.settled(&leased, Settlement::Checked(Box::new(settling)));
+    assert_eq!(house.commit_watched(&own, watch(&own, &[]), vec![settled]).await, [Ok(())]);
+    assert_eq!(house.fetch.cache_size().await.unwrap().entries, 0, "what was found to be forged is forgotten");
+    assert!(house.answers(job.id).await.is_empty());
+    let again = house.lease_page().await;
+    assert!(task_of(&again).check.is_none());
+    house.settle(house.found(&again, "the truth")).await;
+    assert_eq!(house.texts(job.id).await, [(A.into(), "the truth".into())]);
+    house.verify().await;
+}
+
+async fn verdicts_at_the_same_time_all_count(house: House) {
+    let (house, urls) = (std::sync::Arc::new(house), (0..20).map(|n| format!("https://site-{n}.example/")));
+    let (ana, bob) = (house.join("ana", "pi").await, house.join("bob", "pi").await);
+    let urls: Vec<String> = urls.collect();
+    house.ask(&urls.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let leased = house.lease_pages().await;
+    let drawn: Vec<&Leased> = leased.iter().collect();
+    let settled = leased.iter().map(|leased| house.found(leased, "hello")).collect();
+    house.commit_watched(&ana, watch(&ana, &drawn), settled).await;
+    let mut commits = Vec::new();
+    for leased in house.lease_pages().await {
+        let check = task_of(&leased).check.expect("a check's task").id;
+        let said = Claim { by: Party::of(&bob), status: 200, ..Claim::default() };
+        let settling = Settling { check, from: CheckState::Open, said, page: None, finding: Finding::Agreed };
+        let settled = house.settled(&leased, Settlement::Checked(Box::new(settling)));
+        let (house, bob) = (house.clone(), bob.clone());
+        commits.push(tokio::spawn(async move { house.commit_watched(&bob, watch(&bob, &[]), vec![settled]).await }));
+    }
+    for commit in commits {
+        assert_eq!(commit.await.unwrap(), [Ok(())]);
+    }
+    for device in [&ana, &bob] {
+        let repute = house.trust.repute(device.id).await.unwrap();
+        assert_eq!((repute.own.cv, repute.owner.cv), (20, 20));
+    }
+}
+
+async fn what_a_convicted_device_brought_is_fetched_again(house: House) {
+    let (ana, bob, own) =
+        (house.join("ana", "pi").await, house.join("bob", "pi").await, house.join("malla", "server").await);
+    house.ask(&[A, B]).await;
+    let leased = house.lease_pages().await;
+    let settled = leased.iter().map(|leased| house.found(leased, "perhaps forged")).collect();
+    house.commit_watched(&ana, watch(&ana, &[]), settled).await;
+    assert_eq!(house.trust.refetch_next().await.unwrap(), None);
+    house.convict(&ana, &bob, &own).await;
+    let next = house.trust.refetch_next().await.unwrap().expect("there is something to do");
+    let mut urls = next.urls.clone();
+    urls.retain(|url| url == A || url == B);
+    urls.sort_unstable();
+    assert_eq!((urls, next.device), (vec![A.to_owned(), B.to_owned()], ana.id));
+    house.trust.refetched(next.id).await.unwrap();
+    assert_eq!(house.trust.refetch_next().await.unwrap(), None);
+}
+
+async fn a_device_of_the_operator_is_never_blamed(house: House) {
+    let ana = house.join("ana", "pi").await;
+    let about = malla_fetch::About { own: true, ..malla_fetch::About::default() };
+    let ours = Device { about, ..house.join("root", "desk").await };
+    house.ask(&[A]).await;
+    house.bring_checked(&ana, "hello").await;
+    house.settle_check(&ours, "something else", Finding::Differs).await;
+    house.settle_check(&ours, "hello", Finding::Judged(Verdict::SecondLied)).await;
+    assert_eq!(house.trust.repute(ours.id).await.unwrap().own.strikes, 0);
+    assert_eq!(house.trust.repute(ana.id).await.unwrap().own.cv, 1);
+    let leased = house.ask(&[B]).await;
+    let page = house.lease_page().await;
+    house.commit_watched(&ours, watch(&ours, &[&page]), vec![house.found(&page, "ours")]).await;
+    assert_eq!(house.texts(leased.id).await, [(B.into(), "ours".into())]);
+    assert!(house.lease_pages().await.is_empty(), "nothing of it is checked");
 }
