@@ -7,9 +7,10 @@ use malla_fetch::trust::{
     CaseFile, Check, CheckId, CheckKind, Claim, Consequence, DeviceRepute, Finding, Party, Refetch, Repute, Settling,
     TrustRules, Watch,
 };
-use malla_fetch::{About, Device, DeviceId, JobId, Page, PageId, PageTask, PageUrl, Settled, Settlement};
+use malla_fetch::{About, Answered, Device, DeviceId, JobId, Page, PageId, PageTask, PageUrl, Settled, Settlement};
 use malla_queue::{Act, Error, Event, GroupId, LaneSettings, TaskId, UnixMs};
 
+use crate::bodies::{Depot, Outside, fetch_answers};
 use crate::fetch_rows::{DEVICES, PageRow, from_json, to_json};
 use crate::ledger;
 use crate::rows::{Hands, Held, Row, Rows, both, one, values};
@@ -289,18 +290,39 @@ pub(crate) async fn reputes<R: Rows>(rows: &mut R, devices: Vec<Device>) -> Resu
     Ok(devices.iter().map(read).collect())
 }
 
-pub(crate) async fn case<R: Rows>(rows: &mut R, id: CheckId) -> Result<Option<CaseFile>, R::Error> {
+/// A check with its pages, whose bodies may lie outside.
+pub(crate) type Filed = (Check, [Option<Outside<Page>>; 2]);
+
+pub(crate) async fn case<R: Rows>(rows: &mut R, id: CheckId) -> Result<Option<Filed>, R::Error> {
     let Some(row) = one(rows, both!("trust/check"), values![id.0.0]).await? else { return Ok(None) };
     let check: Check = from_json(row[0].text()?)?;
     let first = page_of(rows, check.first.as_ref()).await?;
     let second = page_of(rows, check.second.as_ref()).await?;
-    Ok(Some(CaseFile { check, first, second }))
+    Ok(Some((check, [first, second])))
 }
 
-async fn page_of<R: Rows>(rows: &mut R, claim: Option<&Claim>) -> Result<Option<Page>, R::Error> {
+/// The file with all bodies.
+pub(crate) async fn complete(depot: Option<&Depot>, filed: Option<Filed>) -> Result<Option<CaseFile>, Error> {
+    let Some((check, pages)) = filed else { return Ok(None) };
+    let mut whole = Vec::with_capacity(2);
+    for page in pages {
+        let answered = |page: Page| Answered { n: 0, url: page.url.clone(), from_cache: false, page };
+        let row = page.map(|(page, object)| (answered(page), object));
+        whole.push(fetch_answers(depot, row.into_iter().collect()).await?.pop().map(|answered| answered.page));
+    }
+    let second = whole.pop().flatten();
+    Ok(Some(CaseFile { check, first: whole.pop().flatten(), second }))
+}
+
+async fn page_of<R: Rows>(rows: &mut R, claim: Option<&Claim>) -> Result<Option<Outside<Page>>, R::Error> {
     let Some(page) = claim.and_then(|claim| claim.page) else { return Ok(None) };
     let row = one(rows, both!("trust/page"), values![page.0.0]).await?;
-    Ok(row.map(|row| read_page(&row)?.read(page.0.0)).transpose()?)
+    let read = |row: Row| {
+        let row = read_page(&row)?;
+        let object = row.object.clone();
+        Ok::<_, Error>((row.read(page.0.0)?, object))
+    };
+    Ok(row.map(read).transpose()?)
 }
 
 fn read_page(row: &Row) -> Result<PageRow, Error> {
@@ -315,6 +337,7 @@ fn read_page(row: &Row) -> Result<PageRow, Error> {
         took_ms: row[7].int()?,
         device: row[8].maybe_text(),
         packed: row[9].maybe_bytes(),
+        object: row[10].maybe_text(),
         ..PageRow::default()
     })
 }

@@ -294,7 +294,9 @@ impl Trust for Postgres {
     }
 
     async fn case(&self, id: CheckId) -> Result<Option<CaseFile>> {
-        looked!(self, |rows| trust::case(rows, id))
+        // The connection is given back first: objects may take their time.
+        let filed: Result<_> = async { looked!(self, |rows| trust::case(rows, id)) }.await;
+        trust::complete(self.depot(), filed?).await
     }
 
     async fn checks(&self, device: Option<DeviceId>, below: Option<CheckId>, limit: usize) -> Result<Vec<Check>> {

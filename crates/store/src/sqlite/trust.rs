@@ -211,7 +211,8 @@ impl Trust for Sqlite {
     }
 
     async fn case(&self, id: CheckId) -> Result<Option<CaseFile>> {
-        self.look(move |rows| at_once(trust::case(rows, id))).await
+        let filed = self.look(move |rows| at_once(trust::case(rows, id))).await?;
+        trust::complete(self.depot(), filed).await
     }
 
     async fn checks(&self, device: Option<DeviceId>, below: Option<CheckId>, limit: usize) -> Result<Vec<Check>> {
