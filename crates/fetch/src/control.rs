@@ -68,7 +68,7 @@ mod tests {
     fn a_page_holds_its_mark_and_no_other() {
         let (key, other) = ([1; 32], [2; 32]);
         let url = address("https://own.example/", [7; 16]).expect("a URL");
-        assert!(url.as_str().starts_with("https://own.example/pages/harbour-0707"));
+        assert!(url.as_str().starts_with("https://own.example/pages/silver-0707"));
         let path = url.as_url().path();
         assert!(page(&key, path).contains(&mark(&key, path)));
         assert!(!page(&key, path).contains(&mark(&other, path)));

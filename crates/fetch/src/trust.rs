@@ -114,18 +114,31 @@ impl Repute {
     /// A checked result was a lie. Returns whether that convicts. A hard proof weighs half of a conviction, wherever it was:
     /// a broken site or network can look like a liar once.
     pub fn lied(&mut self, rules: &TrustRules, site: &str, hard: bool) -> bool {
+        self.strikes += 1;
+        let strikes = if hard { rules.strikes.div_ceil(2).max(1) } else { 1 };
+        self.weighs(rules, site, rules.recover.max(1).saturating_mul(strikes), hard)
+    }
+
+    /// It stood alone, but in another country than both others, as it says: a site may look different there, and not many do.
+    /// Returns whether that convicts.
+    pub fn stood_apart(&mut self, rules: &TrustRules, site: &str) -> bool {
+        self.doubts += 1;
+        // One site that differs by place weighs once.
+        let known = self.sites.iter().any(|known| known == site);
+        self.weighs(rules, site, if known { 0 } else { rules.recover.max(1).div_ceil(2) }, false)
+    }
+
+    fn weighs(&mut self, rules: &TrustRules, site: &str, weight: u32, hard: bool) -> bool {
         self.cv = 0;
         self.checked += 1;
-        self.strikes += 1;
-        let (half, weight) = (rules.strikes.div_ceil(2), rules.recover.max(1));
-        self.score = self.score.saturating_add(weight.saturating_mul(if hard { half.max(1) } else { 1 }));
+        self.score = self.score.saturating_add(weight);
         if !self.sites.iter().any(|known| known == site) && self.sites.len() < SITES_MAX {
             self.sites.push(site.to_owned());
         }
         let one_site = self.sites.len() < 2 && !hard;
         let enough = if one_site { rules.strikes.saturating_mul(2) } else { rules.strikes };
         // A few valid results in between do not save it.
-        self.score > enough.saturating_sub(1).saturating_mul(weight)
+        weight > 0 && self.score > enough.saturating_sub(1).saturating_mul(rules.recover.max(1))
     }
 
     /// A trusted device saw something else, which may have its reasons: it is looked at more often.
@@ -181,6 +194,10 @@ mod tests {
             (0..20).for_each(|_| honest.valid());
         }
         assert_eq!((honest.strikes, honest.score, honest.cv), (0, 0, 20));
+        let mut abroad = Repute::default();
+        assert!((0..1_000).all(|_| !abroad.stood_apart(&rules, "a")), "one site that looks different there");
+        let apart = (0..1_000).position(|site| abroad.stood_apart(&rules, &format!("site-{site}")));
+        assert!(apart.is_some_and(|sites| sites > 6), "but not all of them: {apart:?}");
         let mut sparing = Repute::default();
         let convicted = (0..1_000).position(|site| {
             (0..9).for_each(|_| sparing.valid());

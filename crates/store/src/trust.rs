@@ -126,7 +126,12 @@ async fn settle<H: Hands>(
                 let task = hands.submit(PageTask::new(url).to_task(lanes)).await?;
                 hands.move_wishes(check.task, task).await?;
             }
-            Consequence::Lied { by, site, hard } => lied(hands, &check, &by, &site, hard, rules).await?,
+            Consequence::Lied { by, site, hard } => {
+                lied(hands, &check, &by, |repute| repute.lied(rules, &site, hard)).await?;
+            }
+            Consequence::Apart { by, site } => {
+                lied(hands, &check, &by, |repute| repute.stood_apart(rules, &site)).await?;
+            }
             Consequence::Trial => {
                 let task = hands.submit(check.to_task()?.to_task(lanes)).await?;
                 hands.move_wishes(check.task, task).await?;
@@ -191,9 +196,7 @@ async fn lied<H: Hands>(
     hands: &mut H,
     check: &Check,
     by: &Party,
-    site: &str,
-    hard: bool,
-    rules: &TrustRules,
+    how: impl Fn(&mut Repute) -> bool,
 ) -> Result<(), H::Error> {
     if by.trusted {
         return Ok(());
@@ -201,14 +204,14 @@ async fn lied<H: Hands>(
     let forged = [&check.first, &check.second].into_iter().flatten().filter(|claim| claim.by.device == by.device);
     hands.evict(forged.filter_map(|claim| claim.page).map(|page| page.0.0).collect()).await?;
     let mut own = locked(hands, &device_key(by.device)).await?;
-    let convicted = own.lied(rules, site, hard) && !own.convicted;
+    let convicted = how(&mut own) && !own.convicted;
     if convicted {
         own.convicted = true;
         own.reason = Some(format!("check {} of {}", check.id, check.url));
     }
     hands.run(both!("trust/write_repute"), values![device_key(by.device), to_json(&own)]).await?;
     let mut owner = locked(hands, &user_key(&by.owner)).await?;
-    owner.lied(rules, site, false);
+    how(&mut owner);
     hands.run(both!("trust/write_repute"), values![user_key(&by.owner), to_json(&owner)]).await?;
     if convicted { convict(hands, check, by).await } else { Ok(()) }
 }

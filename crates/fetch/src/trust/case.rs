@@ -304,11 +304,15 @@ impl Check {
                 vec![Consequence::Valid(first.by), lied, tell(first.page, true)]
             }
             (Verdict::Cleared | Verdict::SecondLied, _) => vec![Consequence::Valid(first.by), tell(first.page, true)],
-            (Verdict::Open, _) => {
+            (Verdict::Open | Verdict::FirstApart, _) => {
                 // Whatever the first one saw: what a trusted device brought is the better answer.
                 let ours = self.third.as_ref().filter(|third| (200..300).contains(&third.status));
                 let page = ours.and_then(|third| third.page).or(first.page);
-                vec![Consequence::Contradicted(first.by), tell(page, false)]
+                let doubt = match verdict {
+                    Verdict::FirstApart => Consequence::Apart { by: first.by, site },
+                    _ => Consequence::Contradicted(first.by),
+                };
+                vec![doubt, tell(page, false)]
             }
         }
     }
@@ -337,6 +341,11 @@ pub enum Consequence {
         by: Party,
         site: String,
         hard: bool,
+    },
+    /// It stood alone, in another country than the others.
+    Apart {
+        by: Party,
+        site: String,
     },
     /// A trusted device is sent for the page.
     Trial,

@@ -31,6 +31,8 @@ pub enum Verdict {
     FirstLied { hard: bool },
     /// The first one told the truth and the second one lied.
     SecondLied,
+    /// The first one stood alone, in another country than both others.
+    FirstApart,
     /// Nobody can say. The first one is doubted.
     Open,
 }
@@ -81,7 +83,7 @@ pub(crate) fn of_three(first: &Statement<'_>, second: &Statement<'_>, trusted: &
         (Agreement::Same, _) => Verdict::Cleared,
         (Agreement::Different, Agreement::Same) if agreement(first, second) == Agreement::Different => {
             if stands_elsewhere(first.by, [second.by, trusted.by]) {
-                Verdict::Open
+                Verdict::FirstApart
             } else {
                 Verdict::FirstLied { hard: false }
             }
@@ -192,7 +194,7 @@ mod tests {
     fn another_country_may_see_another_page() {
         let [ar, de, es] = [party("ana", Some("AR")), party("bob", Some("DE")), party("malla", Some("ES"))];
         let verdict = |first: &Party| of_three(&said(first, 200, FALSE), &said(&de, 200, TRUE), &said(&es, 200, TRUE));
-        assert_eq!(verdict(&ar), Verdict::Open);
+        assert_eq!(verdict(&ar), Verdict::FirstApart);
         assert_eq!(verdict(&party("ana", Some("DE"))), Verdict::FirstLied { hard: false });
         assert_eq!(verdict(&party("ana", None)), Verdict::FirstLied { hard: false });
     }

@@ -329,7 +329,10 @@ impl World {
                 Consequence::Valid(by) => self.change(&by, Repute::valid),
                 Consequence::Doubted(by) => self.change(&by, Repute::doubted),
                 Consequence::Contradicted(by) => self.change(&by, Repute::contradicted),
-                Consequence::Lied { by, hard, .. } => self.lied(&by, &url.site().to_string(), hard),
+                Consequence::Lied { by, hard, .. } => {
+                    self.lied(&by, |repute, rules, site| repute.lied(rules, site, hard), url)
+                }
+                Consequence::Apart { by, .. } => self.lied(&by, Repute::stood_apart, url),
                 Consequence::Tell { page, .. } => told = page.map_or(0, |page| page.0.0),
                 Consequence::Trial | Consequence::Again => {}
             }
@@ -348,11 +351,11 @@ impl World {
         }
     }
 
-    fn lied(&mut self, by: &Party, site: &str, hard: bool) {
-        let rules = self.setting.rules;
-        self.users.entry(by.owner.clone()).or_default().lied(&rules, site, false);
+    fn lied(&mut self, by: &Party, how: impl Fn(&mut Repute, &TrustRules, &str) -> bool, url: &PageUrl) {
+        let (rules, site) = (self.setting.rules, url.site().to_string());
+        how(self.users.entry(by.owner.clone()).or_default(), &rules, &site);
         let Some(actor) = self.actor(by) else { return };
-        let convicted = actor.own.lied(&rules, site, hard) && !actor.out;
+        let convicted = how(&mut actor.own, &rules, &site) && !actor.out;
         actor.out |= convicted;
         let honest = actor.nature == Nature::Honest;
         self.outcome.strikes_on_honest += u64::from(honest);
