@@ -45,9 +45,12 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// Makes this clock agree with one that read `theirs` just now.
-    pub fn agree_with(&self, theirs: UnixMs) {
-        self.offset_ms.store(theirs.0 - machine_now(), Ordering::Relaxed);
+    /// Makes this clock agree with one that reads something from `earliest` to `latest` now. It moves no further than it
+    /// must: a slow answer does not bring a clock out of step that was in step.
+    pub fn agree_with(&self, earliest: UnixMs, latest: UnixMs) {
+        let now = machine_now();
+        let offset = self.offset_ms.load(Ordering::Relaxed).min(latest.0 - now).max(earliest.0 - now);
+        self.offset_ms.store(offset, Ordering::Relaxed);
     }
 }
 
@@ -82,5 +85,29 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> UnixMs {
         UnixMs(self.now_ms.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_moves_no_further_than_it_must() {
+        let clock = SystemClock::default();
+        let off_by = |clock: &SystemClock| clock.offset_ms.load(Ordering::Relaxed);
+        let now = machine_now();
+        clock.agree_with(UnixMs(now - 100), UnixMs(now + 10_000));
+        assert_eq!(off_by(&clock), 0, "it was in step as far as anyone can tell");
+        let now = machine_now();
+        clock.agree_with(UnixMs(now + 60_000), UnixMs(now + 60_200));
+        let ahead = off_by(&clock);
+        assert!((55_000..=60_000).contains(&ahead), "{ahead} ms");
+        let now = machine_now();
+        clock.agree_with(UnixMs(now + 40_000), UnixMs(now + 90_000));
+        assert_eq!(off_by(&clock), ahead, "nothing new is known");
+        let now = machine_now();
+        clock.agree_with(UnixMs(now - 5_200), UnixMs(now - 5_000));
+        assert!((-10_000..=-5_000).contains(&off_by(&clock)));
     }
 }

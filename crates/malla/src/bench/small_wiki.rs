@@ -119,8 +119,18 @@ impl Wiki {
             seen.overlapping += u64::from(seen.busy > 0);
             seen.busy += 1;
         }
+        // Whoever asked may be gone before the answer.
+        let _busy = Busy(&self.seen);
         tokio::time::sleep(self.takes).await;
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).busy -= 1;
+    }
+}
+
+/// A request that is being answered.
+struct Busy<'a>(&'a Mutex<Seen>);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).busy -= 1;
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
@@ -133,8 +133,11 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let listening = tokio::spawn(async move {
+            // They end with the receiver.
+            let mut served = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, manners.clone()));
+                served.spawn(serve(stream, manners.clone()));
+                while served.try_join_next().is_some() {}
             }
         });
         Ok(Self { address, listening: listening.abort_handle() })

@@ -106,6 +106,8 @@ const MIGRATION_TRIES: usize = 60;
 const MIGRATION_PAUSE: Duration = Duration::from_millis(200);
 /// How often this node compares its clock with the server's.
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
+/// What a time in whole milliseconds may be behind.
+const CLOCK_TICK: Duration = Duration::from_millis(1);
 
 pub struct Postgres {
     config: Config,
@@ -200,16 +202,14 @@ impl Postgres {
     /// Keeps `clock` in step with the server's, so that all nodes agree on when a lease ends.
     pub(crate) async fn keep_time(pool: Pool, clock: Arc<SystemClock>) {
         loop {
-            let asked = std::time::Instant::now();
-            let told = match pool.get().await {
-                Ok(client) => {
-                    client.query_one("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", &[]).await.ok()
+            if let Ok(client) = pool.get().await {
+                let asked = std::time::Instant::now();
+                let told = client.query_one("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint", &[]);
+                if let Ok(row) = told.await {
+                    // It was read at some moment of the wait.
+                    let theirs = UnixMs(row.get(0));
+                    clock.agree_with(theirs, theirs.plus(asked.elapsed() + CLOCK_TICK));
                 }
-                Err(_) => None,
-            };
-            // A slow answer tells little about the time.
-            if let Some(row) = told.filter(|_| asked.elapsed() < Duration::from_millis(200)) {
-                clock.agree_with(UnixMs(row.get(0)).plus(asked.elapsed() / 2));
             }
             tokio::time::sleep(CLOCK_EVERY).await;
         }

@@ -13,11 +13,10 @@ use crate::mediawiki::Trouble;
 use crate::shelving::{Fresh, Shelved, shelve};
 use crate::verbs::{Committed, PageChange, Settled, Step};
 
-/// A wiki has seen a request when its answer begins, or this long after it left, whatever comes first; of a long gap, a
-/// part of it if that is more. So a network that delays one request more than the next cannot bring them closer together, and
-/// a wiki that answers slowly is not asked much less.
-const SEEN_WITHIN: Duration = Duration::from_millis(20);
-const SEEN_PART: u32 = 50;
+/// A wiki has seen a request when its answer begins, or this long after it left, whatever comes first. So a network or a
+/// machine that delays one request more than the next cannot bring them closer together, and a wiki that answers slowly
+/// is not asked much less.
+const SEEN_WITHIN: Duration = Duration::from_millis(250);
 /// On top of the gap, for what clocks are out by.
 const MARGIN: Duration = Duration::from_millis(2);
 /// What looks final is tried again so often before it is: a proxy, or a wiki under maintenance, may say so, too.
@@ -162,7 +161,7 @@ impl Errand<'_> {
     fn rest(&self, now: UnixMs) -> Option<Duration> {
         let gap = Duration::from_millis(self.walker.gap_ms);
         let sent_at = self.sent_at?;
-        let seen_at = sent_at.plus(SEEN_WITHIN.max(gap / SEEN_PART));
+        let seen_at = sent_at.plus(SEEN_WITHIN);
         let seen_at = self.answered_at.map_or(seen_at, |answered_at| answered_at.min(seen_at));
         let next = seen_at.plus(gap).plus(MARGIN);
         Some(now.until(next)).filter(|rest| !rest.is_zero())
