@@ -303,7 +303,12 @@ impl Check {
                 let lied = Consequence::Lied { by: second.by, site, hard: false };
                 vec![Consequence::Valid(first.by), lied, tell(first.page, true)]
             }
-            (Verdict::Cleared | Verdict::SecondLied, _) => vec![Consequence::Valid(first.by), tell(first.page, true)],
+            (Verdict::SecondApart, Some(second)) => {
+                vec![Consequence::Valid(first.by), Consequence::Apart { by: second.by, site }, tell(first.page, true)]
+            }
+            (Verdict::Cleared | Verdict::SecondLied | Verdict::SecondApart, _) => {
+                vec![Consequence::Valid(first.by), tell(first.page, true)]
+            }
             (Verdict::Open | Verdict::FirstApart, _) => {
                 // Whatever the first one saw: what a trusted device brought is the better answer.
                 let ours = self.third.as_ref().filter(|third| (200..300).contains(&third.status));

@@ -33,6 +33,8 @@ pub enum Verdict {
     SecondLied,
     /// The first one stood alone, in another country than both others.
     FirstApart,
+    /// The first one told the truth, and the second one stood alone like that.
+    SecondApart,
     /// Nobody can say. The first one is doubted.
     Open,
 }
@@ -75,7 +77,7 @@ pub(crate) fn of_three(first: &Statement<'_>, second: &Statement<'_>, trusted: &
     match (one, two) {
         (Agreement::Same, Agreement::Different) if agreement(first, second) == Agreement::Different => {
             if stands_elsewhere(second.by, [first.by, trusted.by]) {
-                Verdict::Cleared
+                Verdict::SecondApart
             } else {
                 Verdict::SecondLied
             }

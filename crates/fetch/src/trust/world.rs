@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn liars_are_found_and_the_honest_are_left_alone() {
-        let setting = Setting { results: 100_000, devices: 50, liars: 20, ..Setting::default() };
+        let setting = Setting { results: 200_000, devices: 50, liars: 20, ..Setting::default() };
         let outcome = play(setting);
         assert_eq!(outcome, play(setting), "the same seed plays the same");
         assert_eq!(outcome.false_accusations, 0);
