@@ -37,6 +37,8 @@ pub(crate) enum List {
     Watches,
     Comparisons,
     Versions,
+    Checks,
+    Entries,
 }
 
 impl List {
@@ -66,6 +68,8 @@ impl List {
             List::Watches => 'h',
             List::Comparisons => 'd',
             List::Versions => 'f',
+            List::Checks => 'y',
+            List::Entries => 'z',
         }
     }
 }

@@ -22,7 +22,11 @@ use std::time::Duration;
 use malla_access::{Access, Passwords, Role};
 use malla_analyze::{Analyst, Analyze, OnArrival, Recent};
 use malla_cluster::Cluster;
+use malla_fetch::blocklist::{Blocking, Blocklist};
+use malla_fetch::door::Door;
+use malla_fetch::ledger::{Ledger, Prices};
 use malla_fetch::tour::Tours;
+use malla_fetch::trust::{Trust, TrustRules};
 use malla_fetch::{Dispatcher, Fetch};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Limits, Queue};
@@ -82,6 +86,13 @@ pub struct Fetching {
     pub lanes: LaneSettings,
     /// Other servers that devices may turn to.
     pub backups: Vec<String>,
+    pub trust: TrustRules,
+    pub prices: Prices,
+    pub blocked: Blocklist,
+    /// The key of our own control site, if there is one.
+    pub control_key: Option<[u8; 32]>,
+    /// Whom an owner of a site can turn to.
+    pub contact: String,
 }
 
 impl Default for Fetching {
@@ -92,6 +103,11 @@ impl Default for Fetching {
             body_bytes_max: 10 << 20,
             lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS },
             backups: Vec::new(),
+            trust: TrustRules::default(),
+            prices: Prices::default(),
+            blocked: Blocklist::default(),
+            control_key: None,
+            contact: String::new(),
         }
     }
 }
@@ -150,6 +166,11 @@ pub struct Services {
     /// Gives work to devices.
     pub dispatcher: Arc<Dispatcher>,
     pub fetching: Fetching,
+    pub trust: Arc<dyn Trust>,
+    pub ledger: Arc<dyn Ledger>,
+    pub blocking: Arc<dyn Blocking>,
+    /// What clients may ask for.
+    pub door: Arc<Door>,
     pub analyze: Arc<dyn Analyze>,
     pub analyzing: AnalyzeOptions,
     pub wikis: Arc<dyn Wikis>,

@@ -178,6 +178,8 @@ pub(crate) fn status(code: Code) -> StatusCode {
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Code::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::CreditUsedUp => StatusCode::PAYMENT_REQUIRED,
+        Code::TooMany => StatusCode::TOO_MANY_REQUESTS,
         Code::Internal | Code::Other => StatusCode::INTERNAL_SERVER_ERROR,
         Code::Full | Code::NotAvailable | Code::Unavailable | Code::Timeout => StatusCode::SERVICE_UNAVAILABLE,
     }
@@ -199,6 +201,8 @@ fn title(code: Code) -> &'static str {
         Code::TooLarge => "Too large",
         Code::UnsupportedMediaType => "Unknown content type",
         Code::KeyReused => "Idempotency key reused",
+        Code::CreditUsedUp => "Credit used up",
+        Code::TooMany => "Too much asked for",
         Code::Internal | Code::Other => "Internal error",
         Code::Full => "Full",
         Code::NotAvailable => "Not available yet",

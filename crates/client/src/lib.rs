@@ -28,6 +28,7 @@ mod notify;
 mod tail;
 mod tasks;
 mod transport;
+mod trust;
 mod watches;
 mod wiki;
 

@@ -122,6 +122,12 @@ impl Client {
         self.send(&call, Some(REQUEST_TIME_MAX)).await.map(drop)
     }
 
+    /// The same, for what is named by a question.
+    pub(crate) async fn delete_at(&self, path: &[&str], query: &impl Serialize) -> Result<()> {
+        let call = Call { method: Method::DELETE, path, query, body: None::<&()>, accept: None };
+        self.send(&call, Some(REQUEST_TIME_MAX)).await.map(drop)
+    }
+
     /// The answer to a request that goes on for as long as it likes.
     pub(crate) async fn open(&self, path: &[&str], query: &impl Serialize) -> Result<Response> {
         let call = Call { method: Method::GET, path, query, body: None::<&()>, accept: None };

@@ -54,7 +54,11 @@ use malla_access::{Access, Passwords, Role, Secret};
 use malla_analyze::Analyze;
 use malla_cluster::Cluster;
 use malla_fetch::Fetch;
+use malla_fetch::blocklist::{Blocking, Blocklist};
+use malla_fetch::door::Door;
+use malla_fetch::ledger::{Ledger, Prices};
 use malla_fetch::tour::Tours;
+use malla_fetch::trust::{Trust, TrustRules};
 use malla_notify::{Alerts, Intake, Notify, Statistics};
 use malla_queue::{Clock, LaneSettings, Queue, UnixMs};
 use malla_wiki::{Asking, Reader, Wikis};
@@ -106,17 +110,26 @@ impl Default for Settings {
 }
 
 /// What a new fetch job needs to know.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Fetching {
     /// Pages that may wait in the house at most.
     pub pending_max: u64,
     /// For the lanes of sites that are met for the first time.
     pub lanes: LaneSettings,
+    pub trust: TrustRules,
+    pub prices: Prices,
+    pub blocked: Blocklist,
 }
 
 impl Default for Fetching {
     fn default() -> Self {
-        Self { pending_max: 10_000, lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS } }
+        Self {
+            pending_max: 10_000,
+            lanes: LaneSettings { ceiling: 1, gap_ms: malla_fetch::GAP_MS },
+            trust: TrustRules::default(),
+            prices: Prices::default(),
+            blocked: Blocklist::default(),
+        }
     }
 }
 
@@ -132,6 +145,11 @@ pub struct Services {
     pub fetch: Arc<dyn Fetch>,
     pub fetching: Fetching,
     pub tours: Arc<dyn Tours>,
+    pub trust: Arc<dyn Trust>,
+    pub ledger: Arc<dyn Ledger>,
+    pub blocking: Arc<dyn Blocking>,
+    /// What clients may ask for.
+    pub door: Arc<Door>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     /// Takes extractions in.
@@ -177,6 +195,10 @@ pub(crate) struct House {
     fetch: Arc<dyn Fetch>,
     fetching: Fetching,
     tours: Arc<dyn Tours>,
+    trust: Arc<dyn Trust>,
+    ledger: Arc<dyn Ledger>,
+    blocking: Arc<dyn Blocking>,
+    door: Arc<Door>,
     analyze: Arc<dyn Analyze>,
     wikis: Arc<dyn Wikis>,
     reader: Reader,
@@ -221,6 +243,10 @@ impl House {
             fetch: services.fetch,
             fetching: services.fetching,
             tours: services.tours,
+            trust: services.trust,
+            ledger: services.ledger,
+            blocking: services.blocking,
+            door: services.door,
             analyze: services.analyze,
             reader: Reader::new(services.wikis.clone()),
             wikis: services.wikis,

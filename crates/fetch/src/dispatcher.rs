@@ -3,12 +3,16 @@
 //! Politeness is kept here and in the lanes, never by trust in a device alone: a site is given to one device at a time,
 //! pages only once its robots.txt is known, and its lane rests after the last word the site said.
 
+mod batches;
+mod care;
+mod checks;
 mod delivery;
 mod fleet;
 mod hand;
 mod judge;
 mod known;
 mod pins;
+mod reserved;
 mod rests;
 
 use std::collections::HashMap;
@@ -19,10 +23,14 @@ use malla_queue::{Clock, Error, Holder, LaneKey, LaneSettings, LeaseRequest, Lea
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::trust::{FreeChecks, Party, Watch};
 use crate::{
-    BLOCKED, Block, Brought, CheckedBody, Commit, Country, Device, DispatchError, Fetch, Item, Measures, NO_ANSWER,
-    NOT_ASKED, PageTask, ROBOTS, ROOM, Ready, ReadySite, Run, Settled, Site, Strategy, Tally, What, Wish, choose,
+    BLOCKED, Block, Brought, CheckedBody, Commit, Country, Device, DispatchError, Fetch, Measures, NO_ANSWER,
+    NOT_ASKED, PageTask, ROBOTS, ROOM, Ready, ReadySite, Settled, Site, Strategy, Tally, What, Wish, choose,
 };
+use batches::{Batch, batches};
+pub use care::Care;
+use care::{Reputes, lapsed, with_trap};
 pub use delivery::Delivery;
 use fleet::Fleet;
 use hand::{Hand, Held};
@@ -30,16 +38,13 @@ pub use judge::Rules;
 use judge::{Case, refused_by_robots};
 use known::KnownRules;
 use pins::Pins;
+use reserved::Reserved;
 use rests::Rests;
 
 /// Sites that are looked at for one block, for each page it may have.
 const SITES_A_PAGE: usize = 2;
 /// Pages in one block at most, whatever a device wishes.
 const BLOCK_MAX: usize = 1_024;
-/// A run of one site shall take no longer than this.
-const RUN_FOR_MS: u64 = 30_000;
-/// What a page takes at least, for the length of a run.
-const PAGE_MS_MIN: u64 = 50;
 /// A lease is longer than its longest run by what a page may take and this.
 const LEASE_BEYOND: Duration = Duration::from_secs(5);
 /// A device that gets nothing of what is ready, because another is better placed, looks again after this.
@@ -61,6 +66,8 @@ pub struct DispatcherOptions {
     pub strategy: Strategy,
     /// Where sites are, if anybody knows.
     pub places: Arc<dyn Places>,
+    /// Whom to believe, what to pay, and what is never fetched.
+    pub care: Care,
 }
 
 /// Knows where sites are.
@@ -90,6 +97,7 @@ impl Default for DispatcherOptions {
             page_time_max: Duration::from_secs(30),
             strategy: Strategy::default(),
             places: Arc::new(Nowhere),
+            care: Care::default(),
         }
     }
 }
@@ -105,13 +113,9 @@ pub struct Dispatcher {
     pins: Pins,
     rests: Rests,
     fleet: Fleet,
-}
-
-/// Sites of one block that are leased together, because their runs are equally long.
-struct Batch {
-    lanes: Vec<LaneKey>,
-    run_max: usize,
-    lease_for: Duration,
+    reputes: Reputes,
+    free: FreeChecks,
+    reserved: Reserved,
 }
 
 impl Dispatcher {
@@ -124,7 +128,22 @@ impl Dispatcher {
         let waiting = Semaphore::new(options.waiting_max);
         let (hand, known, rests, fleet) = (Hand::default(), KnownRules::default(), Rests::default(), Fleet::default());
         let pins = Pins::new(fetch.pinned());
-        Arc::new(Self { fetch, queue, clock, options, waiting, hand, known, pins, rests, fleet })
+        let (reputes, free, reserved) = (Reputes::default(), FreeChecks::default(), Reserved::default());
+        Arc::new(Self {
+            fetch,
+            queue,
+            clock,
+            options,
+            waiting,
+            hand,
+            known,
+            pins,
+            rests,
+            fleet,
+            reputes,
+            free,
+            reserved,
+        })
     }
 
     /// Work for this device; waits for it a while. An empty block means that there was none.
@@ -187,6 +206,8 @@ impl Dispatcher {
         let here = self.pins.take(&*self.fetch, device, self.lanes(), self.clock.now()).await?;
         let line = self.fetch.ready((pages * SITES_A_PAGE).clamp(64, BLOCK_MAX)).await?;
         let now = self.clock.now();
+        let line = self.without_blocked(device, line, now).await?;
+        let line = self.reserved.without(line, &Party::of(device), now);
         let (ready, later): (Vec<Ready>, Vec<Ready>) = line.into_iter().partition(|ready| ready.since <= now);
         let next_at = later.first().map(|ready| ready.since);
         let anything = !ready.is_empty();
@@ -260,7 +281,7 @@ impl Dispatcher {
             let gap_ms = gaps.get(&leased.lane).copied().unwrap_or(self.options.rules.gap_ms);
             let Ok(task) = PageTask::from_payload(&leased.payload) else { continue };
             block.add(batch.lease_for, &leased, task.clone(), gap_ms, 1, What::Robots);
-            self.hand.take_up(Held { leased, task, gap_ms });
+            self.hand.take_up(Held { leased, task, gap_ms, trap: None });
             taken += 1;
         }
         Ok(taken)
@@ -292,6 +313,7 @@ impl Dispatcher {
         let tokens: Vec<LeaseToken> = leased.iter().map(|leased| leased.token).collect();
         let wanted: std::collections::HashSet<LeaseToken> = self.fetch.wanted(&tokens).await?.into_iter().collect();
         let (mut settled, mut taken) = (Vec::new(), 0);
+        let traps = self.traps(device).await?;
         for leased in leased {
             let task = PageTask::from_payload(&leased.payload)?;
             let Some(ready) = sites.get(&leased.lane) else { continue };
@@ -302,7 +324,11 @@ impl Dispatcher {
                     settled.push(elsewhere);
                     continue;
                 }
-                if !wanted.contains(&leased.token) {
+                if let Some(passed_on) = self.pass_on(device, &case) {
+                    settled.push(passed_on);
+                    continue;
+                }
+                if task.check.is_none() && !wanted.contains(&leased.token) {
                     let note = "nobody waits for it any more".to_owned();
                     let why = crate::Trouble { what: crate::TroubleKind::Refused, note };
                     settled.push(case.refuse(NOT_ASKED, why));
@@ -312,12 +338,17 @@ impl Dispatcher {
                 if let Some((status, why)) =
                     refused_by_robots(&ready.site, &task.url, &known, &self.options.rules.agent)
                 {
-                    settled.push(case.refuse(status, why));
+                    settled.push(if task.check.is_some() {
+                        case.drop_it(lapsed(&case))
+                    } else {
+                        case.refuse(status, why)
+                    });
                     continue;
                 }
             }
-            block.add(batch.lease_for, &leased, task.clone(), ready.gap_ms, ready.ceiling, what);
-            self.hand.take_up(Held { leased, task, gap_ms: ready.gap_ms });
+            let trap = if what == What::Page && task.check.is_none() { traps.draw() } else { None };
+            block.add(batch.lease_for, &leased, with_trap(&task, trap.as_ref()), ready.gap_ms, ready.ceiling, what);
+            self.hand.take_up(Held { leased, task, gap_ms: ready.gap_ms, trap });
             taken += 1;
         }
         self.commit(None, settled, Tally::default()).await?;
@@ -329,9 +360,10 @@ impl Dispatcher {
         let now = self.clock.now();
         let tokens: Vec<LeaseToken> = brought.iter().map(|brought| brought.token).collect();
         let mut held = self.held(device, &tokens).await.map_err(away)?;
+        let mut watch = self.watch(device).await.map_err(away)?;
         let (mut settled, mut tally, mut lost) = (Vec::with_capacity(brought.len()), Tally::default(), Vec::new());
         for Brought { token, answer, quiet_ms } in brought {
-            let Some(Held { leased, task, gap_ms }) = held.remove(&token) else {
+            let Some(Held { leased, task, gap_ms, trap }) = held.remove(&token) else {
                 lost.push(token);
                 continue;
             };
@@ -341,7 +373,11 @@ impl Dispatcher {
                     tally.count(answer.status, answer.body.bytes, answer.took_ms);
                     self.fleet.took(device.id, &task.url.site(), answer.took_ms);
                     self.rests.note(device.id, answer.status == NO_ANSWER, now);
-                    settled.push(case.settle(answer, body));
+                    settled.push(match &mut watch {
+                        _ if task.check.is_some() => self.compare(device, &case, answer, body).await.map_err(away)?,
+                        Some(watch) if watch.checks() => self.watched(watch, &case, trap, answer, body),
+                        _ => case.settle(answer, body),
+                    });
                 }
                 Err(error) => {
                     tracing::warn!(device = device.name, %error, url = %task.url, "a device sent a damaged page");
@@ -353,7 +389,7 @@ impl Dispatcher {
             tracing::warn!(device = device.name, "{} results came without a lease: refused", lost.len());
             tally.refused += lost.len() as u64;
         }
-        lost.extend(self.commit(Some(device), settled, tally).await.map_err(away)?);
+        lost.extend(self.commit_watched(Some(device), settled, tally, watch).await.map_err(away)?);
         self.hand.put_down(&tokens);
         self.fleet.got_back(device.id, tokens.len());
         Ok(lost)
@@ -364,7 +400,7 @@ impl Dispatcher {
         let tokens: Vec<LeaseToken> = items.iter().map(|(token, _)| *token).collect();
         let held = self.held(device, &tokens).await.map_err(away)?;
         let release = |(token, quiet_ms): &(LeaseToken, u64)| {
-            let Held { leased, task, gap_ms } = held.get(token)?;
+            let Held { leased, task, gap_ms, .. } = held.get(token)?;
             Some(self.case(leased, task, *gap_ms, *quiet_ms, None).release("the device gave it back"))
         };
         let settled = items.iter().filter_map(release).collect();
@@ -383,7 +419,7 @@ impl Dispatcher {
                 let task = PageTask::from_payload(&leased.payload)?;
                 let state = self.fetch.site(&task.url.site()).await?.map(|known| known.state);
                 let gap_ms = state.map_or(self.options.rules.gap_ms, |state| state.effective_gap_ms());
-                held.insert(leased.token, Held { leased, task, gap_ms });
+                held.insert(leased.token, Held { leased, task, gap_ms, trap: None });
             }
         }
         held.retain(|_, held| held.leased.holder == holder);
@@ -397,11 +433,22 @@ impl Dispatcher {
         settled: Vec<Settled>,
         tally: Tally,
     ) -> malla_queue::Result<Vec<LeaseToken>> {
+        self.commit_watched(device, settled, tally, None).await
+    }
+
+    async fn commit_watched(
+        &self,
+        device: Option<&Device>,
+        settled: Vec<Settled>,
+        tally: Tally,
+        watch: Option<Watch>,
+    ) -> malla_queue::Result<Vec<LeaseToken>> {
         if settled.is_empty() && tally == Tally::default() {
             return Ok(Vec::new());
         }
         let tokens: Vec<LeaseToken> = settled.iter().map(|settled| settled.token).collect();
-        let commit = Commit { device: device.map(|device| device.id), settled, tally, lanes: self.lanes() };
+        let (device, prices) = (device.map(|device| device.id), self.options.care.prices);
+        let commit = Commit { device, settled, tally, lanes: self.lanes(), watch, prices };
         let answers = self.fetch.commit(commit).await?;
         let lost = tokens.into_iter().zip(answers).filter(|(_, answer)| matches!(answer, Err(Error::LeaseLost(_))));
         Ok(lost.map(|(token, _)| token).collect())
@@ -425,58 +472,6 @@ impl Dispatcher {
     /// Of sites that are met for the first time.
     fn lanes(&self) -> LaneSettings {
         LaneSettings { ceiling: 1, gap_ms: self.options.rules.gap_ms }
-    }
-}
-
-/// Sites by how long a run of theirs may be.
-fn batches(known: &[Ready], beyond: Duration) -> Vec<Batch> {
-    let mut by_length: HashMap<usize, Vec<&Ready>> = HashMap::new();
-    for ready in known {
-        by_length.entry(run_max(ready)).or_default().push(ready);
-    }
-    let batch = |(run_max, sites): (usize, Vec<&Ready>)| {
-        let longest = sites.iter().map(|ready| pace_ms(ready)).max().unwrap_or(0) * run_max as u64;
-        Batch {
-            lanes: sites.iter().map(|ready| ready.site.lane()).collect(),
-            run_max,
-            lease_for: beyond + Duration::from_millis(longest),
-        }
-    };
-    let mut batches: Vec<Batch> = by_length.into_iter().map(batch).collect();
-    batches.sort_by_key(|batch| std::cmp::Reverse(batch.lanes.len()));
-    batches
-}
-
-/// The time from one page of a site to the next.
-fn pace_ms(ready: &Ready) -> u64 {
-    ready.gap_ms.saturating_add(ready.state.page_ms.unwrap_or(0)).max(PAGE_MS_MIN)
-}
-
-/// In powers of two, so that sites that are nearly alike are leased together.
-fn run_max(ready: &Ready) -> usize {
-    let most = usize::try_from(RUN_FOR_MS / pace_ms(ready)).unwrap_or(1).clamp(1, BLOCK_MAX);
-    1 << most.ilog2()
-}
-
-impl Block {
-    /// All of it, to be given back. Whoever has it may have asked a site just now.
-    fn unasked(&self) -> Vec<(LeaseToken, u64)> {
-        self.runs.iter().flat_map(|run| &run.items).map(|item| (item.token, 0)).collect()
-    }
-
-    fn add(&mut self, lease_for: Duration, leased: &Leased, task: PageTask, gap_ms: u64, ceiling: u32, what: What) {
-        let lease_for_ms = u64::try_from(lease_for.as_millis()).unwrap_or(u64::MAX);
-        self.lease_for_ms = if self.runs.is_empty() { lease_for_ms } else { self.lease_for_ms.min(lease_for_ms) };
-        let validators = task.validators();
-        let site = task.url.site();
-        let item = Item { token: leased.token, url: task.url, what, validators };
-        match self.runs.iter_mut().rev().find(|run| run.site == site) {
-            Some(run) => {
-                run.items.push(item);
-                run.parallel = ceiling.min(run.items.len() as u32).max(1);
-            }
-            None => self.runs.push(Run { site, gap_ms, parallel: 1, items: vec![item] }),
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use malla_queue::{Error, GroupId, LaneSettings, Result, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
+use crate::ledger::Prices;
 use crate::{NOT_ASKED, NewPage, Page, PageUrl, Trouble, TroubleKind, WrongUrl};
 
 /// URLs in one job at most.
@@ -36,9 +37,23 @@ pub struct NewJob {
     pub pending_max: u64,
     /// For the lanes of sites that are met for the first time.
     pub lanes: LaneSettings,
+    pub terms: Terms,
+}
+
+/// What a client and the house have agreed on for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// A result is told only once a second device has brought the same.
+    pub verified: bool,
+    pub prices: Prices,
 }
 
 impl NewJob {
+    /// Pages it asks for.
+    pub fn pages(&self) -> u64 {
+        self.wanted.iter().filter(|wanted| matches!(wanted, Wanted::Page { .. })).count() as u64
+    }
+
     pub fn check(&self) -> Result<()> {
         if self.wanted.is_empty() {
             return Err(Error::Invalid("there is nothing to fetch: give at least one URL".into()));

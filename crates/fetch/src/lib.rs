@@ -6,20 +6,26 @@
 mod abuse;
 mod address;
 mod block;
+pub mod blocklist;
 pub mod compare;
+pub mod control;
 pub mod crawl;
 mod device;
 mod dispatch;
 mod dispatcher;
+pub mod door;
 mod freshness;
 mod get;
 mod job;
+pub mod ledger;
 mod page;
+pub mod quota;
 mod robots;
 mod site;
 mod strategy;
 pub mod text;
 pub mod tour;
+pub mod trust;
 mod verbs;
 pub mod warc;
 pub mod watch;
@@ -36,8 +42,8 @@ pub use get::{GetLimits, Getter, Got, Line};
 pub use robots::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Robots, Standing, Verdict};
 
 pub use device::{About, BLOCKED, Device, DeviceId, DeviceState, NewDevice, OFFLINE_AFTER_MS, Tally};
-pub use dispatcher::{Delivery, Dispatcher, DispatcherOptions, Nowhere, Places, Rules};
-pub use job::{Answered, JOB_URLS_MAX, Job, JobId, NewJob, Wanted};
+pub use dispatcher::{Care, Delivery, Dispatcher, DispatcherOptions, Nowhere, Places, Rules};
+pub use job::{Answered, JOB_URLS_MAX, Job, JobId, NewJob, Terms, Wanted};
 pub use page::{BodyHash, CheckedBody, NewPage, Page, PageId, PageTask, Pinned, Shelf, unpack, unpack_page};
 pub use site::{Change, GAP_MS, Seen, SiteState};
 pub use strategy::{Country, DeviceView, FleetView, ReadySite, Share, Strategy, choose, world};
@@ -49,3 +55,5 @@ pub const ROOM: &str = "fetch";
 pub const PAGE: &str = "fetch.page";
 /// The kind of a task that fetches a site's robots.txt.
 pub const ROBOTS: &str = "fetch.robots";
+/// The kind of a task that fetches a page for a check.
+pub const CHECK: &str = "fetch.check";

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use malla_queue::{Error, Kind, LaneSettings, NewTask, Priority, Result, RetryDelays, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::{PAGE, PackedBody, PageUrl, ROBOTS, Site, Trouble, UrlKey, Validators};
+use crate::trust::CheckTask;
+use crate::{CHECK, PAGE, PackedBody, PageUrl, ROBOTS, Site, Trouble, UrlKey, Validators};
 
 /// A site that gives no answer, or pushes back, is asked for a page again after these.
 const RETRY_DELAYS_S: [u64; 2] = [1, 5];
@@ -99,6 +100,8 @@ pub struct Page {
     pub fetched_at: UnixMs,
     pub took_ms: u64,
     pub device: Option<String>,
+    /// A second device has brought the same.
+    pub verified: bool,
 }
 
 /// How long the cache may give a page out, and how to ask whether it has changed.
@@ -129,6 +132,9 @@ pub struct PageTask {
     /// Only a device of this place fetches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Pinned>,
+    /// The check it is fetched for, if it is not for those who wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckTask>,
 }
 
 /// Where a page is to be fetched from, and until when.
@@ -145,7 +151,7 @@ fn is_zero(hops: &u32) -> bool {
 
 impl PageTask {
     pub fn new(url: PageUrl) -> Self {
-        Self { url, hops: 0, base: None, etag: None, last_modified: None, robots_of: None, pin: None }
+        Self { url, hops: 0, base: None, etag: None, last_modified: None, robots_of: None, pin: None, check: None }
     }
 
     /// The robots.txt of a site, to be fetched before its pages.
@@ -156,16 +162,13 @@ impl PageTask {
     /// The task in the lane of its site. While one for the same URL (or the same site's robots.txt) waits, there is no
     /// second.
     pub fn to_task(&self, lane_settings: LaneSettings) -> NewTask {
-        let (kind, priority, dedup) = match &self.robots_of {
-            Some(site) => (ROBOTS, Priority::High, format!("robots {}", UrlKey::of(site))),
-            None => (
-                PAGE,
-                Priority::Normal,
-                match &self.pin {
-                    None => self.url.key().to_string(),
-                    Some(pin) => format!("{} {}", self.url.key(), pin.place),
-                },
-            ),
+        let (kind, priority, dedup) = match (&self.robots_of, &self.check, &self.pin) {
+            (Some(site), ..) => (ROBOTS, Priority::High, format!("robots {}", UrlKey::of(site))),
+            (None, Some(check), _) if check.trusted => (CHECK, Priority::High, format!("trial {}", check.id)),
+            (None, Some(check), _) if check.held => (CHECK, Priority::High, format!("check {}", check.id)),
+            (None, Some(check), _) => (CHECK, Priority::Normal, format!("check {}", check.id)),
+            (None, None, Some(pin)) => (PAGE, Priority::Normal, format!("{} {}", self.url.key(), pin.place)),
+            (None, None, None) => (PAGE, Priority::Normal, self.url.key().to_string()),
         };
         NewTask {
             lane_settings,

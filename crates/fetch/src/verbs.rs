@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use malla_queue::{Act, Arrivals, Ending, LaneSettings, LeaseToken, Leased, Result, Scope, UnixMs};
 
+use crate::ledger::Prices;
+use crate::trust::{Settling, Watch};
 use crate::{
     Answered, Device, DeviceId, Job, JobId, Measures, NewDevice, NewJob, NewPage, PageId, PageTask, PageUrl, Renewal,
     Seen, Shelf, Site, SiteState, Tally, UrlKey,
@@ -62,6 +64,8 @@ pub enum Settlement {
     Unchanged { url: PageUrl, base: PageId, renewal: Renewal, hops: u32 },
     /// All who wait go on waiting for another URL.
     Moved { to: PageTask },
+    /// A fetch for a check: nobody but the judge waits for it.
+    Checked(Box<Settling>),
     /// A robots.txt.
     Robots { of: Site, robots: KnownRobots, gap_ms: u64 },
 }
@@ -74,6 +78,9 @@ pub struct Commit {
     pub tally: Tally,
     /// For the lanes of sites that are met for the first time.
     pub lanes: LaneSettings,
+    /// How far the device is believed; `None`: nothing is checked.
+    pub watch: Option<Watch>,
+    pub prices: Prices,
 }
 
 /// What may be kept.

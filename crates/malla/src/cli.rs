@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use malla_cluster::{MemberId, Slot};
 
 use crate::commands::{
-    analyses, audit, backup, bench, bikes, cluster, compare, completions, crawl, crawls, devices, fetch, groups,
-    healthcheck, lanes, notify,
+    analyses, audit, backup, bench, bikes, blocklist, cluster, compare, completions, crawl, crawls, devices, fetch,
+    groups, healthcheck, lanes, ledger, notify,
 };
 use crate::commands::{print_config, restore, robots, tasks, tokens, users, watches, wiki, worker};
 use crate::config::Flag;
@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Worker(worker::Command),
     /// The devices of the fleet
     Devices(devices::Command),
+    /// Credit: balances, statements, top-ups, the audit
+    Ledger(ledger::Command),
+    /// Sites that are never fetched
+    Blocklist(blocklist::Command),
     /// What a robots.txt means
     Robots(robots::Command),
     /// Histories of wiki pages: extract, ask, compare, export, import

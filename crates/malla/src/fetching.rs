@@ -5,7 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
+use malla_fetch::blocklist::Blocking;
+use malla_fetch::door::Door;
+use malla_fetch::ledger::HOUSE;
 use malla_fetch::tour::{Guide, KeepTours, TourOptions, Tours};
+use malla_fetch::trust::Trust;
 use malla_fetch::worker::{self, WorkerOptions};
 use malla_fetch::{
     About, BLOCKED, Device, DeviceState, DispatchError, Dispatcher, DispatcherOptions, Fetch, GetLimits, Getter, Keep,
@@ -17,6 +21,7 @@ use malla_store::Opened;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::caring::Caring;
 use crate::config::{Config, FetchSettings};
 use crate::device_secret::DeviceSecret;
 use crate::duties::Stop;
@@ -24,8 +29,6 @@ use crate::places::GeoPlaces;
 
 /// The name by which robots.txt knows us.
 pub(crate) const AGENT: &str = "MallaBot";
-/// The owner of devices that are part of a server.
-const HOUSE: &str = "malla";
 /// A device's wait for work, well below the time of a request.
 const WAIT: Duration = Duration::from_secs(20);
 /// Rows that one step of forgetting takes.
@@ -40,6 +43,11 @@ pub(crate) struct Fetching {
     pub(crate) tours: Arc<dyn Tours>,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) settings: FetchSettings,
+    pub(crate) caring: Caring,
+    /// What clients may ask for, over the API and in the console.
+    pub(crate) door: Arc<Door>,
+    trust: Arc<dyn Trust>,
+    pub(crate) blocking: Arc<dyn Blocking>,
     clock: Arc<SystemClock>,
     guard: Guard,
     /// Shared by the devices in this installation.
@@ -48,7 +56,7 @@ pub(crate) struct Fetching {
 
 impl Fetching {
     /// `slot`: which of a medic's processes this is; empty if none.
-    pub(crate) fn new(config: &Config, store: &Opened, clock: &Arc<SystemClock>, slot: &str) -> Result<Self> {
+    pub(crate) async fn new(config: &Config, store: &Opened, clock: &Arc<SystemClock>, slot: &str) -> Result<Self> {
         let settings = config.fetch.clone();
         let guard = config.guard()?;
         let places: Arc<dyn Places> = match settings.geo_file.as_os_str().is_empty() {
@@ -57,6 +65,7 @@ impl Fetching {
         };
         let rules =
             Rules { agent: AGENT.into(), gap_ms: settings.gap_ms, fresh_for: Duration::from_secs(settings.fresh_s) };
+        let caring = Caring::new(config, store).await?;
         let options = DispatcherOptions {
             rules,
             body_bytes_max: settings.body_bytes_max,
@@ -65,13 +74,17 @@ impl Fetching {
             page_time_max: Duration::from_secs(settings.timeout_s),
             strategy: settings.strategy.parse()?,
             places,
+            care: caring.care(store),
         };
         let (fetch, queue): (Arc<dyn Fetch>, Arc<dyn Queue>) = (store.fetch.clone(), store.queue.clone());
         let dispatcher = Dispatcher::new(fetch.clone(), queue, clock.clone(), options);
         let secret = DeviceSecret::kept(&config.data, HOUSE, slot)?
             .ok_or_else(|| anyhow!("another process fetches with {}", config.data.display()))?;
-        let tours = store.tours.clone();
-        Ok(Self { fetch, tours, dispatcher, settings, clock: clock.clone(), guard, secret })
+        let limits = (caring.quota, caring.prices, caring.enforce);
+        let door = Door::new(limits, store.quotas.clone(), store.ledger.clone(), clock.clone());
+        let (tours, trust, blocking) = (store.tours.clone(), store.trust.clone(), store.blocking.clone());
+        let clock = clock.clone();
+        Ok(Self { fetch, tours, dispatcher, settings, caring, door, trust, blocking, clock, guard, secret })
     }
 
     pub(crate) fn for_api(&self) -> malla_api::Fetching {
@@ -81,11 +94,22 @@ impl Fetching {
             body_bytes_max: self.settings.body_bytes_max,
             lanes: self.lanes(),
             backups: self.settings.backups.iter().filter(|url| !url.is_empty()).cloned().collect(),
+            trust: self.caring.rules,
+            prices: self.caring.prices,
+            blocked: self.caring.blocked.clone(),
+            control_key: self.caring.control.as_ref().map(|(_, key)| *key),
+            contact: self.settings.contact.clone(),
         }
     }
 
     pub(crate) fn for_console(&self) -> malla_console::Fetching {
-        malla_console::Fetching { pending_max: self.settings.pending_max, lanes: self.lanes() }
+        malla_console::Fetching {
+            pending_max: self.settings.pending_max,
+            lanes: self.lanes(),
+            trust: self.caring.rules,
+            prices: self.caring.prices,
+            blocked: self.caring.blocked.clone(),
+        }
     }
 
     pub(crate) fn lanes(&self) -> LaneSettings {
@@ -168,6 +192,7 @@ impl Fetching {
                 hostname: hostname(),
                 address: "in the server".into(),
                 country: None,
+                own: true,
             },
             secret_hash: self.secret.hash_at(place),
         };
@@ -181,6 +206,14 @@ impl Fetching {
         Ok(devices.iter().filter(at_work).count())
     }
 
+    /// Devices of the house that checks wait for: one, or none.
+    async fn judges(&self) -> usize {
+        match self.caring.rules.enabled {
+            true => usize::from(self.trust.checks_waiting().await.unwrap_or(0) > 0),
+            false => 0,
+        }
+    }
+
     /// Sees to it that at least `workers_min` devices are at work, by working here.
     pub(crate) async fn stand_in(self: Arc<Self>, grace: Duration, mut stop: Stop) {
         let mut workers = Workers::default();
@@ -188,7 +221,7 @@ impl Fetching {
         while !*stop.borrow() {
             match self.others().await {
                 Ok(others) => {
-                    let wanted = self.settings.workers_min.saturating_sub(others);
+                    let wanted = self.settings.workers_min.saturating_sub(others).max(self.judges().await);
                     workers.stop_beyond(wanted);
                     while workers.at_work() < wanted {
                         let (place, told) = workers.take();

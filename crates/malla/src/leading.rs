@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::analyzing;
+use crate::caring::{Books, Refetching};
 use crate::config::Config;
 use crate::duties::{self, Stop};
 use crate::fetching;
@@ -106,6 +107,8 @@ struct Led {
     prune_every: Duration,
     fetch_keep: malla_fetch::Keep,
     tours_keep: KeepTours,
+    books: Books,
+    refetching: Refetching,
     analyze_keep: malla_analyze::Keep,
     extractions_for: Duration,
 }
@@ -132,6 +135,8 @@ impl Led {
             prune_every: Duration::from_secs(config.retention.every_s),
             fetch_keep: fetching::keep(config),
             tours_keep: fetching::keep_tours(config),
+            books: Books::new(&config.credit, store, clock),
+            refetching: Refetching::new(config, store),
             analyze_keep: analyzing::keep(config),
             extractions_for: config.kept_for(config.wiki.keep_days),
         })
@@ -148,6 +153,8 @@ impl Led {
         duties.spawn(duties::look_after_alerts(self.alerts, stop()));
         duties.spawn(duties::trim(self.fetch.clone(), self.fetch_keep, stop()));
         duties.spawn(duties::answer_orphans(self.fetch, stop()));
+        duties.spawn(self.books.keep(stop()));
+        duties.spawn(self.refetching.run(stop()));
         duties.spawn(duties::sweep_tours(self.tours, self.tours_keep, stop()));
         duties.spawn(duties::sweep_extractions(self.wiki.wikis.clone(), self.extractions_for, stop()));
         duties.spawn(duties::sweep_studies(self.analyze, self.analyze_keep, stop()));

@@ -3,6 +3,7 @@
 mod analyzing;
 mod backup_file;
 mod bench;
+mod caring;
 mod cli;
 mod commands;
 mod config;
@@ -43,8 +44,8 @@ use clap::Parser as _;
 
 use self::cli::{Cli, Command, Place, Reach};
 use self::commands::{
-    Usage, analyses, audit, backup, bikes, cluster, compare, completions, connect, crawl, crawls, devices, fetch,
-    groups, healthcheck, lanes, notify,
+    Usage, analyses, audit, backup, bikes, blocklist, cluster, compare, completions, connect, crawl, crawls, devices,
+    fetch, groups, healthcheck, lanes, ledger, notify,
 };
 use self::commands::{print_config, restore, robots, tasks, tokens, users, watches, wiki, worker};
 
@@ -100,6 +101,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Compare(command) => ask(&place, command.reach.clone(), async |c| compare::run(command, c).await),
         Command::Worker(command) => threaded(worker::run(&place, command)),
         Command::Devices(command) => ask(&place, command.reach.clone(), async |c| devices::run(command, c).await),
+        Command::Ledger(command) => ask(&place, command.reach.clone(), async |c| ledger::run(command, c).await),
+        Command::Blocklist(command) => ask(&place, command.reach.clone(), async |c| blocklist::run(command, c).await),
         Command::Robots(command) => match robots::run(command)? {
             true => Ok(()),
             false => std::process::exit(1),

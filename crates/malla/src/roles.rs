@@ -149,6 +149,8 @@ impl Crew {
             let pace = Pace { concurrency: analyzing.in_hand(), batch: analyzing.in_hand() };
             self.work(config, Room::new(malla_analyze::ROOM)?, analyst, pace, queue, clock);
         }
+        let (blocking, blocked) = (fetching.blocking.clone(), fetching.caring.blocked.clone());
+        self.tasks.spawn(crate::caring::watch_blocklist(blocking, blocked, self.stop.subscribe()));
         if config.roles.contains(&Role::Fetcher) {
             self.tasks.spawn(fetching.clone().stand_in(self.grace, self.stop.subscribe()));
             let pace = Pace { concurrency: TOURS_MAX, batch: TOURS_MAX };

@@ -173,7 +173,7 @@ impl House {
         let House { config, clock, store, part, .. } = self;
         let mut crew = Crew::new(config.shutdown_grace() * 6 / 10);
         let notifying = Arc::new(Notifying::new(config, store, clock)?);
-        let fetching = Arc::new(Fetching::new(config, store, clock, &part.slot_name())?);
+        let fetching = Arc::new(Fetching::new(config, store, clock, &part.slot_name()).await?);
         let analyzing = Analyzing::new(config, store, clock);
         let wiki = WikiRoom::new(config, store)?;
         let rooms = (&notifying, &fetching, &wiki, &analyzing);

@@ -27,11 +27,12 @@ pub use cluster::{
     RollingView, TermView,
 };
 pub use fetch::{
-    BlockView, ComparedPlace, ComparedUrl, ComparisonReport, ComparisonView, CrawlChange, CrawlView, DEVICE_SECRET,
-    DeviceChange, DeviceView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery, FetchResult, Forgotten,
-    Frame, FrameError, FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView, JoinFleet, Joined, LeaseBlock,
+    BalanceView, BlockSite, BlockView, BlockedQuery, BlockedView, CheckQuery, CheckView, ClaimView, ComparedPlace,
+    ComparedUrl, ComparisonReport, ComparisonView, CrawlChange, CrawlView, DEVICE_SECRET, DeviceChange, DeviceView,
+    EntryView, FLEET_VERSION, FRAME_HEAD_BYTES_MAX, FetchPages, FetchQuery, FetchResult, Forgotten, Frame, FrameError,
+    FrameReader, GiveBack, GivenBack, ItemView, JobState, JobView, JoinFleet, Joined, LeaseBlock, LedgerAudit,
     LeftAlone, Measures, NewComparison, NewCrawl, NewWatch, PageDiff, PageDiffQuery, PageVersion, ResultHead,
-    ResultsTaken, RunView, SiteView, Tally, WatchChange, WatchView,
+    ResultsTaken, RunView, SiteView, StandingView, StatementQuery, Tally, TopUp, WatchChange, WatchView,
 };
 pub use lane::{LaneChange, LaneQuery, LaneView};
 pub use notify::{

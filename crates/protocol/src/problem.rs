@@ -64,6 +64,10 @@ pub enum Code {
     UnsupportedMediaType,
     /// 422: the `Idempotency-Key` came with another request before.
     KeyReused,
+    /// 402: the account is empty.
+    CreditUsedUp,
+    /// 429: the client asks for more than it may. `Retry-After` says when to come back.
+    TooMany,
     /// 500
     Internal,
     /// 503: too much is waiting. `Retry-After` says when to come back.
@@ -97,6 +101,8 @@ impl Code {
             Code::TooLarge => "too_large",
             Code::UnsupportedMediaType => "unsupported_media_type",
             Code::KeyReused => "key_reused",
+            Code::CreditUsedUp => "credit_used_up",
+            Code::TooMany => "too_many",
             Code::Internal => "internal",
             Code::Full => "full",
             Code::NotAvailable => "not_available",

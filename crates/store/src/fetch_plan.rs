@@ -16,6 +16,7 @@ pub(crate) struct Shelved {
     pub(crate) etag: Option<String>,
     pub(crate) last_modified: Option<String>,
     pub(crate) used_at: i64,
+    pub(crate) verified: bool,
 }
 
 #[derive(Default)]
@@ -72,7 +73,9 @@ impl<'j> Plan<'j> {
             };
             let key = url.key();
             let shelved = shelf.get(&key);
-            if let Some(shelved) = shelved.filter(|shelved| cached && shelved.fresh_until > now.0) {
+            let will_do =
+                |shelved: &&Shelved| cached && shelved.fresh_until > now.0 && (shelved.verified || !job.terms.verified);
+            if let Some(shelved) = shelved.filter(will_do) {
                 plan.at_once.push(AtOnce::Cached { url: text, page: shelved.page });
                 continue;
             }

@@ -61,6 +61,8 @@ pub(crate) struct JobRow {
     pub(crate) finished_at: Option<i64>,
     /// It tells itself what has changed.
     pub(crate) quiet: bool,
+    /// Told only what was checked.
+    pub(crate) verified: bool,
 }
 
 impl JobRow {
@@ -105,6 +107,7 @@ pub(crate) struct PageRow {
     pub(crate) packed: Option<Vec<u8>>,
     /// Where the body lies, if not here.
     pub(crate) object: Option<String>,
+    pub(crate) verified: bool,
 }
 
 impl PageRow {
@@ -122,6 +125,7 @@ impl PageRow {
             fetched_at: UnixMs(self.fetched_at),
             took_ms: u64::try_from(self.took_ms).unwrap_or(0),
             device: self.device,
+            verified: self.verified,
         })
     }
 }
@@ -150,7 +154,7 @@ pub(crate) fn forgotten(id: i64, url: &str) -> Page {
     let NewPage { url, status, headers, trouble, fetched_at, took_ms, device, .. } =
         NewPage::not_asked(url.to_owned(), why, UnixMs(0));
     let (id, body) = (PageId(TaskId(id)), PackedBody::default());
-    Page { id, url, status, headers, body, trouble, fetched_at, took_ms, device }
+    Page { id, url, status, headers, body, trouble, fetched_at, took_ms, device, verified: false }
 }
 
 /// A device's row.
@@ -237,6 +241,10 @@ fn brought(settlement: &Settlement) -> Option<(u16, u64, u64)> {
         Settlement::Page { page, .. } => {
             Some((page.status, page.body.as_ref().map_or(0, |body| body.bytes), page.took_ms))
         }
+        Settlement::Checked(settling) => settling
+            .page
+            .as_ref()
+            .map(|page| (page.status, page.body.as_ref().map_or(0, |body| body.bytes), page.took_ms)),
         Settlement::Unchanged { .. } => Some((304, 0, 0)),
         Settlement::Moved { .. } => Some((302, 0, 0)),
         Settlement::Robots { robots, .. } => Some((robots.status, robots.text.len() as u64, 0)),

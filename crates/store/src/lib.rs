@@ -19,6 +19,7 @@ mod fetch_plan;
 mod fetch_rows;
 mod figures;
 mod keeping;
+mod ledger;
 mod listing;
 mod listing_analyze;
 mod listing_fetch;
@@ -30,10 +31,13 @@ mod notify_rows;
 mod packing;
 mod place;
 pub mod postgres;
+mod refusing;
+mod rows;
 mod searching;
 pub mod sqlite;
 mod taken;
 mod tour_rows;
+mod trust;
 mod verifying;
 mod wiki_ask;
 mod wiki_change;
@@ -49,7 +53,11 @@ use malla_access::Access;
 use malla_analyze::Analyze;
 use malla_cluster::{Cluster, Term};
 use malla_fetch::Fetch;
+use malla_fetch::blocklist::Blocking;
+use malla_fetch::ledger::Ledger;
+use malla_fetch::quota::Quotas;
 use malla_fetch::tour::Tours;
+use malla_fetch::trust::Trust;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{Error, Limits, Queue, Result, SystemClock};
 use malla_wiki::Wikis;
@@ -66,6 +74,10 @@ pub struct Opened {
     pub alerts: Arc<dyn Alerts>,
     pub fetch: Arc<dyn Fetch>,
     pub tours: Arc<dyn Tours>,
+    pub trust: Arc<dyn Trust>,
+    pub ledger: Arc<dyn Ledger>,
+    pub blocking: Arc<dyn Blocking>,
+    pub quotas: Arc<dyn Quotas>,
     pub analyze: Arc<dyn Analyze>,
     pub wikis: Arc<dyn Wikis>,
     pub cluster: Arc<dyn Cluster>,
@@ -141,7 +153,21 @@ pub async fn open_with(
 
 fn opened<S>(store: Arc<S>, backend: &'static str, which: Which) -> Opened
 where
-    S: Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster + Bodies,
+    S: Queue
+        + Access
+        + Notify
+        + Statistics
+        + Alerts
+        + Fetch
+        + Tours
+        + Trust
+        + Ledger
+        + Blocking
+        + Quotas
+        + Analyze
+        + Wikis
+        + Cluster
+        + Bodies,
 {
     Opened {
         queue: store.clone(),
@@ -151,6 +177,10 @@ where
         alerts: store.clone(),
         fetch: store.clone(),
         tours: store.clone(),
+        trust: store.clone(),
+        ledger: store.clone(),
+        blocking: store.clone(),
+        quotas: store.clone(),
         analyze: store.clone(),
         wikis: store.clone(),
         cluster: store.clone(),

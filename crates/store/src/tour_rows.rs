@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use malla_fetch::tour::{Found, Hand, NewTour, Step, Tour, TourChange, TourId, TourKind, TourState, Version};
-use malla_fetch::{NewJob, Site, Trouble, TroubleKind, UrlKey, Wanted};
+use malla_fetch::{NewJob, Site, Terms, Trouble, TroubleKind, UrlKey, Wanted};
 use malla_queue::{Error, GroupId, LaneSettings, Result, TaskId, UnixMs};
 
 /// Whoever gives out pages that wait for a device of a place listens to this.
@@ -200,7 +200,8 @@ impl Room {
 
 /// What is asked for, as a job asks for it.
 pub(crate) fn asking(tour: &Tour, wanted: Vec<Wanted>, lanes: LaneSettings) -> NewJob {
-    NewJob { group: tour.group, wanted, pending_max: u64::MAX, lanes }
+    // What a tour reads is not paid for by the page.
+    NewJob { group: tour.group, wanted, pending_max: u64::MAX, lanes, terms: Terms::default() }
 }
 
 /// The pages of a crawl are there to be read; a watch keeps versions instead.

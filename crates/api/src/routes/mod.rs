@@ -114,7 +114,7 @@ fn notify() -> OpenApiRouter<App> {
 
 /// Jobs, results, sites and the fleet.
 fn fetch() -> OpenApiRouter<App> {
-    use fetch::{compare, crawls, devices, fleet, jobs, results, scrap, sites, watches};
+    use fetch::{blocked, compare, crawls, devices, fleet, jobs, ledger, results, scrap, sites, trust, watches};
     OpenApiRouter::new()
         .routes(routes!(scrap::post))
         .routes(routes!(scrap::post_api))
@@ -138,6 +138,17 @@ fn fetch() -> OpenApiRouter<App> {
         .routes(routes!(watches::versions))
         .routes(routes!(watches::version))
         .routes(routes!(watches::diff))
+        .routes(routes!(trust::report))
+        .routes(routes!(trust::checks))
+        .routes(routes!(trust::standing))
+        .routes(routes!(trust::acquit))
+        .routes(routes!(trust::control))
+        .routes(routes!(blocked::list, blocked::block, blocked::unblock))
+        .routes(routes!(blocked::opt_out))
+        .routes(routes!(ledger::balances))
+        .routes(routes!(ledger::statement))
+        .routes(routes!(ledger::top_up))
+        .routes(routes!(ledger::audit))
         .routes(routes!(devices::list))
         .routes(routes!(devices::change))
         .routes(routes!(fleet::join))

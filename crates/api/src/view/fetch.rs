@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use malla_fetch::{
-    Answer, Answered, Block, Brought, Device, Item, Job, KnownSite, Measures, PackedBody, Site, Trouble, TroubleKind,
-    What, unpack_page,
+    Answer, Answered, Block, Brought, Device, Item, Job, JobId, KnownSite, Measures, PackedBody, Site, Trouble,
+    TroubleKind, What, unpack_page,
 };
 use malla_protocol as wire;
 use malla_queue::{Lane, UnixMs};
@@ -31,8 +31,8 @@ pub(crate) fn job(job: &Job, names: &GroupNames) -> wire::JobView {
     }
 }
 
-pub(crate) fn result(answered: Answered) -> wire::FetchResult {
-    let Answered { url, from_cache, page, .. } = answered;
+pub(crate) fn result(job: JobId, answered: Answered) -> wire::FetchResult {
+    let Answered { n, url, from_cache, page } = answered;
     let raw = unpack_page(&page);
     let unpacked = raw.is_ok();
     let (body, body_encoding) = match String::from_utf8(raw.unwrap_or_default()) {
@@ -41,6 +41,7 @@ pub(crate) fn result(answered: Answered) -> wire::FetchResult {
     };
     let damaged = (!unpacked).then(|| "the stored body is damaged: ask for the page again".to_owned());
     wire::FetchResult {
+        id: format!("{job}:{n}"),
         url,
         status: page.status,
         body,
@@ -50,6 +51,7 @@ pub(crate) fn result(answered: Answered) -> wire::FetchResult {
         fetched_at: time(page.fetched_at),
         from_cache,
         device: page.device,
+        verified: page.verified,
         trouble: page.trouble.as_ref().map(|trouble| trouble.what.name().to_owned()),
         reason: page.trouble.map(|trouble| trouble.note).or(damaged),
     }

@@ -36,7 +36,7 @@ impl GroupNames {
         Ok(Self(app.access.group_names(&ids).await?))
     }
 
-    fn name(&self, group: Option<GroupId>) -> Option<String> {
+    pub(crate) fn name(&self, group: Option<GroupId>) -> Option<String> {
         self.0.get(&group?).cloned()
     }
 

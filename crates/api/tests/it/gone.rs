@@ -6,7 +6,7 @@ use crate::house::House;
 use crate::permissions::{Target, filled, probes};
 
 /// These do without the rooms' store.
-const NEED_NO_ROOM: &[&str] = &["GET /livez", "GET /metrics", "GET /readyz"];
+const NEED_NO_ROOM: &[&str] = &["GET /livez", "GET /metrics", "GET /readyz", "GET /pages/{name}", "GET /optout"];
 
 /// Things that look like some of the first group's.
 fn nowhere() -> Target {

@@ -27,4 +27,5 @@ mod tail;
 mod tasks;
 mod tours;
 mod transport;
+mod trust;
 mod wiki;

@@ -43,6 +43,9 @@ pub(crate) struct Target {
     pub(crate) extraction: String,
 }
 
+/// Who may call these is looked at more closely: nothing here can be reported, and nobody acquitted.
+const JUDGED: [&str; 2] = ["POST /api/v1/fetch/results/{id}/report", "POST /api/v1/devices/{id}/acquit"];
+
 /// Who may call a route.
 #[derive(Clone, Copy)]
 enum Needs {
@@ -178,6 +181,21 @@ fn add_fetch(add: Add<'_>) {
     add("GET /api/v1/fetch/{job}", "/api/v1/fetch/{job}", true, nothing);
     add("DELETE /api/v1/fetch/{job}", "/api/v1/fetch/{job}", true, nothing);
     add("GET /api/v1/fetch/{job}/results", "/api/v1/fetch/{job}/results", true, nothing);
+    add("POST /api/v1/fetch/results/{id}/report", "/api/v1/fetch/results/{job}:1/report", true, nothing);
+    add("GET /api/v1/fetch/checks", "/api/v1/fetch/checks", false, nothing);
+    add("GET /api/v1/fetch/blocked", "/api/v1/fetch/blocked", false, nothing);
+    add("POST /api/v1/fetch/blocked", "/api/v1/fetch/blocked", false, |_| Some(json!({ "site": "blocked.example" })));
+    add("DELETE /api/v1/fetch/blocked", "/api/v1/fetch/blocked?site=never.example", false, nothing);
+    add("GET /api/v1/devices/standing", "/api/v1/devices/standing", false, nothing);
+    add("POST /api/v1/devices/{id}/acquit", "/api/v1/devices/{device}/acquit", false, nothing);
+    add("GET /api/v1/ledger/balances", "/api/v1/ledger/balances", false, nothing);
+    add("GET /api/v1/ledger/statement", "/api/v1/ledger/statement?account=client:{group}", true, nothing);
+    add("POST /api/v1/ledger/topup", "/api/v1/ledger/topup", false, |_| {
+        Some(json!({ "account": "client:1", "micro": 5 }))
+    });
+    add("GET /api/v1/ledger/audit", "/api/v1/ledger/audit", false, nothing);
+    add("GET /pages/{name}", "/pages/river.html", false, nothing);
+    add("GET /optout", "/optout", false, nothing);
     add("GET /api/v1/devices", "/api/v1/devices", false, nothing);
     add("PATCH /api/v1/devices/{id}", "/api/v1/devices/{device}", true, |_| Some(json!({ "blocked": true })));
     add("POST /api/v1/fleet/join", "/api/v1/fleet/join", false, |t| Some(json!({ "version": 1, "name": t.fresh })));
@@ -279,7 +297,8 @@ async fn check(house: &House, route: &str, probe: &Probe, needs: Needs, role: Op
         _ => 200,
     };
     let status = answer.status.as_u16();
-    let status = if answer.status.is_success() { 200 } else { status };
+    let judged = JUDGED.contains(&route) && matches!(status, 400 | 409);
+    let status = if answer.status.is_success() || judged { 200 } else { status };
     assert_eq!(status, expected, "{route} as {role:?} on {group}: {}", answer.text);
     // There may be only so many.
     house.call("DELETE", &format!("/api/v1/alerts/{}", target.alert), "admin", None).await;
@@ -320,6 +339,7 @@ async fn target(house: &House, group: &str) -> Target {
     let [crawl, crawled, watch, comparison] = some_tours(house, group).await;
     let join = json!({ "version": 1, "name": fresh });
     let device = house.post("/api/v1/fleet/join", &token, join).await.ok()["device"].to_string();
+    house.post("/api/v1/fetch/blocked", "admin", json!({ "site": "never.example" })).await.ok();
     let new = json!({ "kind": "csv-summary", "group": group });
     let analysis = house.post("/api/v1/analyses", "admin", new).await.ok()["id"].as_str().unwrap().to_owned();
     let kept = kept(house, group).await;

@@ -4,6 +4,7 @@ mod devices;
 mod jobs;
 mod sites;
 pub(crate) mod tours;
+mod trust;
 
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ const NEW_JOB: &str = "/fetch/new-job";
 const SITES: &str = "/fetch/sites";
 const SITE: &str = "/fetch/site";
 pub(crate) const DEVICES: &str = "/fetch/devices";
+const STANDING: &str = "/fetch/standing";
+const LEDGER: &str = "/fetch/ledger";
+const BLOCKED: &str = "/fetch/blocked";
 
 /// The pages of this room in the navigation.
 pub(crate) const PAGES: &[(&str, Text)] = &[
@@ -35,7 +39,10 @@ pub(crate) const PAGES: &[(&str, Text)] = &[
     (tours::WATCHES, key!("Watches")),
     (tours::COMPARISONS, key!("Comparisons")),
     (SITES, key!("Sites")),
+    (BLOCKED, key!("Blocked sites")),
     (DEVICES, key!("Devices")),
+    (STANDING, key!("Standing")),
+    (LEDGER, key!("Ledger")),
 ];
 
 /// The name by which robots.txt knows us.
@@ -59,6 +66,13 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/fetch/devices.csv", get(devices::list::csv))
         .route("/fetch/devices/{id}/block", post(devices::block))
         .merge(tours::routes())
+        .route(STANDING, get(trust::standing::show))
+        .route("/fetch/standing/{id}/acquit", post(trust::standing::acquit))
+        .route(LEDGER, get(trust::ledger::show))
+        .route("/fetch/ledger/topup", post(trust::ledger::top_up))
+        .route(BLOCKED, get(trust::blocked::show))
+        .route("/fetch/blocked/add", post(trust::blocked::add))
+        .route("/fetch/blocked/remove", post(trust::blocked::remove))
 }
 
 /// The page at `path`, if it is a live one of this room.
@@ -73,6 +87,9 @@ pub(crate) async fn live_page(
         SITES => sites::list::page(console, params).await,
         SITE => sites::detail::page(console, person, params).await,
         DEVICES => devices::list::page(console, person, params).await,
+        STANDING => trust::standing::page(console, person, params).await,
+        LEDGER => trust::ledger::page(console, person, params).await,
+        BLOCKED => trust::blocked::page(console, person).await,
         _ => match path.strip_prefix("/fetch/jobs/").filter(|id| !id.contains('/')) {
             Some(id) => jobs::detail::page(console, person, id, params).await,
             None => return tours::live_page(console, person, path, params).await,

@@ -8,6 +8,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use malla_access::{Access as _, NewUser, Passwords, Role};
 use malla_console::{Fetching, Services, Settings, router};
+use malla_fetch::door::Door;
+use malla_fetch::ledger::Prices;
+use malla_fetch::quota::Quota;
 use malla_notify::{Intake, RecentEvents};
 use malla_queue::{
     Act, Clock as _, GroupId, Holder, Kind, LeaseRequest, Limits, ManualClock, NewTask, Queue as _, Room, TaskId,
@@ -20,6 +23,8 @@ use tower::ServiceExt as _;
 pub(crate) const PASSWORD: &str = "correct horse";
 /// Pages that may wait.
 pub(crate) const PENDING_MAX: u64 = 60;
+/// Pages that a group may ask for in a day.
+pub(crate) const PAGES_A_DAY: u64 = 2_000;
 /// Extractions that may be under way.
 pub(crate) const EXTRACTIONS_MAX: u64 = 60;
 /// Members that were not heard of for this long are lost.
@@ -71,6 +76,7 @@ impl House {
             let user = NewUser { name: name.into(), role, password_hash: Some(hash.clone()), groups };
             store.create_user(user, act()).await.expect("a user");
         }
+        let quota = Quota { pages_per_day: PAGES_A_DAY, ..Quota::default() };
         let services = Services {
             queue: store.clone(),
             access: store.clone(),
@@ -81,6 +87,10 @@ impl House {
             fetch: store.clone(),
             fetching: Fetching { pending_max: PENDING_MAX, ..Fetching::default() },
             tours: store.clone(),
+            trust: store.clone(),
+            ledger: store.clone(),
+            blocking: store.clone(),
+            door: Door::new((quota, Prices::default(), false), store.clone(), store.clone(), clock.clone()),
             analyze: store.clone(),
             wikis: store.clone(),
             asking: Arc::new(Asking {

@@ -125,6 +125,7 @@ async fn every_page_is_guarded_and_holds_nothing_inline() {
         .iter()
         .chain(&["/groups/ops", "/tokens", "/tasks/act?verb=discard", "/nowhere", "/login"])
         .chain(&["/fetch/jobs", "/fetch/new-job", "/fetch/sites", "/fetch/devices", "/analyses", "/cluster"])
+        .chain(&["/fetch/standing", "/fetch/ledger", "/fetch/blocked"])
         .chain(&["/wiki", "/wiki/articles", "/wiki/revisions", "/wiki/query", "/wiki/extractions", "/wiki/imports"])
     {
         let page = root.get(path).await;

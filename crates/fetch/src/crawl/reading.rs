@@ -217,6 +217,7 @@ mod tests {
             fetched_at: UnixMs(0),
             took_ms: 0,
             device: None,
+            verified: false,
         };
         Answered { n: 1, url: url.into(), from_cache: false, page }
     }

@@ -15,6 +15,8 @@ pub(super) struct Held {
     pub(super) leased: Leased,
     pub(super) task: PageTask,
     pub(super) gap_ms: u64,
+    /// A validator that no page has, sent instead of the page's.
+    pub(super) trap: Option<String>,
 }
 
 #[derive(Default)]

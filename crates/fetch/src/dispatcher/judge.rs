@@ -68,6 +68,18 @@ impl Case<'_> {
         Settled { token: self.leased.token, ending, outcome: Settlement::Open, seen: None }
     }
 
+    /// Given back for somebody else, who may come at any moment.
+    pub(crate) fn later(&self, note: &str, run_at: UnixMs) -> Settled {
+        let settled = self.release(note);
+        Settled { ending: malla_queue::Ending { run_at: Some(run_at), ..settled.ending }, ..settled }
+    }
+
+    /// Done with, and nobody is told.
+    pub(crate) fn drop_it(&self, outcome: Settlement) -> Settled {
+        let ending = Verdict::Done(Outcome::default()).ending(self.leased, self.now);
+        Settled { token: self.leased.token, ending, outcome, seen: None }
+    }
+
     /// The device did not do its part.
     pub(crate) fn spoilt(&self, note: String) -> Settled {
         let ending = self.failed(note, NextTry::ByDelays).ending(self.leased, self.now);

@@ -1,6 +1,7 @@
 //! A crawl of a large site on loopback with every trap: how fast it is, whether it keeps to its limits, and what memory it
 //! takes.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,13 +17,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Dates that the crawl takes before it sees the calendar for what it is.
 const CALENDAR: u64 = 400;
 
-pub(crate) async fn run(pages: usize, report: &mut Report) -> Result<()> {
-    let maze = Maze::start(&Plan { pages, bytes: 2_000 }).await?;
-    let data = tempfile::tempdir_in(".").context("cannot make a directory here")?;
+async fn start(data: &Path) -> Result<(Throwaway, Client)> {
     let variables = [("MALLA_ALLOW_PRIVATE", "true"), ("MALLA_FETCH_GAP_MS", "0"), ("MALLA_FETCH_WORKERS_MIN", "1")];
-    let server = Throwaway::start(data, &["--roles", "api,fetcher,medic"], &variables).await?;
+    let server = Throwaway::start_in(data, &["--roles", "api,fetcher,medic"], &variables).await?;
     let options = ClientOptions { servers: vec![server.url.clone()], token: Some(server.token.clone()), ca_pem: None };
     let client = Client::new(options)?;
+    Ok((server, client))
+}
+
+/// The server is killed so many times on the way, and starts again on the same data.
+pub(crate) async fn run(pages: usize, kills: u64, report: &mut Report) -> Result<()> {
+    let maze = Maze::start(&Plan { pages, bytes: 2_000 }).await?;
+    let data = tempfile::tempdir_in(".").context("cannot make a directory here")?;
+    let (mut server, mut client) = start(data.path()).await?;
+    let mut killed = 0;
     let new = NewCrawl {
         seeds: vec![maze.url()],
         depth: Some(100),
@@ -38,6 +46,16 @@ pub(crate) async fn run(pages: usize, report: &mut Report) -> Result<()> {
         crawl = client.crawl(&crawl.id).await?;
         memory.extend(server.pid().map(|pid| (crawl.pages, memory_of(&pid.to_string()))));
         talk(&format!("{} pages, {} waiting", crawl.pages, crawl.waiting));
+        if killed < kills && crawl.pages * (kills + 1) >= pages as u64 * (killed + 1) {
+            killed += 1;
+            server.stop().await?;
+            std::fs::remove_file(data.path().join("server.json")).context("the server has not said where it is")?;
+            let before = crawl.pages;
+            (server, client) = start(data.path()).await?;
+            crawl = client.crawl(&crawl.id).await?;
+            talk(&format!("killed at {before} pages; it goes on at {}", crawl.pages));
+            ensure!(crawl.pages >= before, "{before} pages were known before the kill, {} after it", crawl.pages);
+        }
     }
     let took = began.elapsed().as_secs_f64();
     server.stop().await?;
@@ -52,7 +70,8 @@ pub(crate) async fn run(pages: usize, report: &mut Report) -> Result<()> {
     };
     report.line("crawl pages", crawl.pages as f64, "pages", "");
     report.line("crawl speed", crawl.pages as f64 / took, "pages/s", "");
-    report.line("asked for more than once", seen.again as f64, "pages", "");
+    let kills = if killed > 0 { format!("the server was killed {killed} times") } else { String::new() };
+    report.line("asked for more than once", seen.again as f64, "pages", &kills);
     report.line("URLs found", crawl.found as f64, "", "");
     report.line("links left alone as traps", crawl.left_alone.trapped as f64, "", "");
     report.line("memory up to a quarter", part(0.0, 0.25), "MiB", "");

@@ -15,5 +15,6 @@ pub(crate) mod report;
 mod server;
 pub(crate) mod small_wiki;
 pub(crate) mod stream;
+pub(crate) mod trust;
 pub(crate) mod wiki;
 mod wire;

@@ -6,9 +6,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use malla_fetch::Strategy;
+use malla_fetch::trust::world as trust;
 
 use crate::bench::report::Report;
-use crate::bench::{analyze, cluster, console, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, wiki};
+use crate::bench::{
+    analyze, cluster, console, crawl, fetch, maze, notify, origin, queue, small_wiki, stream, trust as trust_bench,
+    wiki,
+};
 use crate::commands::Usage;
 use crate::output::talk;
 
@@ -102,12 +106,41 @@ enum What {
     },
     /// A crawl of a site on loopback with loops, calendars and sessions
     #[command(
-        after_help = "Examples:\n  malla bench crawl\n  malla bench crawl --pages 10000 --json\n\nIt starts a site and a server of its own on loopback, with a store in a temporary directory here. It fails if a page is missed, or if the crawl goes where it should not."
+        after_help = "Examples:\n  malla bench crawl\n  malla bench crawl --pages 10000 --kills 3 --json\n\nIt starts a site and a server of its own on loopback, with a store in a temporary directory here. It fails if a page is missed, or if the crawl goes where it should not."
     )]
     Crawl {
         /// Pages of the site
         #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=500_000))]
         pages: u64,
+        /// Kill the server so many times on the way: it goes on where it was
+        #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=100))]
+        kills: u64,
+        /// Print JSON, one line a figure
+        #[arg(long)]
+        json: bool,
+    },
+    /// A simulated fleet with liars: who is found, how soon, and at what cost
+    #[command(
+        after_help = "Examples:\n  malla bench trust\n  malla bench trust --results 100000 --seed 7 --json\n\nNothing is fetched: devices are played through, and judged by the functions that judge real ones. The same seed gives the same figures."
+    )]
+    Trust {
+        /// Results for clients
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+        results: u64,
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+        devices: u32,
+        /// Of a hundred devices, how many lie
+        #[arg(long, value_name = "PERCENT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=90))]
+        liars: u32,
+        /// Which fleet
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Of a thousand checked pages, how many have become another page before their check
+        #[arg(long, value_name = "PER_MILLE", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1000))]
+        changed: u32,
+        /// With a control site
+        #[arg(long)]
+        control: bool,
         /// Print JSON, one line a figure
         #[arg(long)]
         json: bool,
@@ -168,10 +201,16 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<()> {
             let away = Duration::from_millis(away_ms);
             cluster::run(&store, load, away, &only, &mut Report::new(json)).await
         }
-        What::Crawl { pages, json } => {
-            crawl::run(usize::try_from(pages).unwrap_or(usize::MAX), &mut Report::new(json)).await
+        What::Crawl { pages, kills, json } => {
+            crawl::run(usize::try_from(pages).unwrap_or(usize::MAX), kills, &mut Report::new(json)).await
         }
         What::Maze(plan) => maze::serve(plan).await,
+        What::Trust { results, devices, liars, seed, changed, control, json } => {
+            let setting =
+                trust::Setting { seed, results, devices, liars, changed, control, ..trust::Setting::default() };
+            trust_bench::run(setting, &mut Report::new(json));
+            Ok(())
+        }
         What::Origin(manners) => origin::serve(manners).await,
         What::SmallWiki(manners) => small_wiki::serve(manners).await,
     }

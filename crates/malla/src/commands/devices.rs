@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 use malla_client::Client;
-use malla_protocol::DeviceView;
+use malla_protocol::{CheckQuery, CheckView, ClaimView, DeviceView, StandingView};
 
 use crate::cli::Reach;
-use crate::commands::Usage;
+use crate::commands::{Limit, Usage, pages};
 use crate::output::{Output, fields, or_dash};
 
 #[derive(Debug, Args)]
@@ -30,6 +30,22 @@ enum Verb {
     /// Let a blocked device work again
     #[command(after_help = "Example:\n  malla devices unblock attic-pi")]
     Unblock { device: String },
+    /// How far devices are believed: checked results, lies, convictions
+    #[command(after_help = "Example:\n  malla devices standing")]
+    Standing,
+    /// List checks of what devices brought, newest first
+    #[command(after_help = "Examples:\n  malla devices checks\n  malla devices checks attic-pi --limit 200")]
+    Checks {
+        device: Option<String>,
+        #[command(flatten)]
+        limit: Limit,
+    },
+    /// Let a convicted device in again, and give back what it lost
+    #[command(after_help = "Example:\n  malla devices acquit attic-pi")]
+    Acquit { device: String },
+    /// Say that a result is bad: a trusted device fetches the page and decides
+    #[command(after_help = "Example:\n  malla devices report 0k3xq8v2c4b6w:12        the id stands in the result")]
+    Report { result: String },
 }
 
 pub(crate) async fn run(command: Command, client: &Client) -> anyhow::Result<()> {
@@ -43,12 +59,69 @@ pub(crate) async fn run(command: Command, client: &Client) -> anyhow::Result<()>
             output.end("no devices: start one with `malla worker --server URL --token TOKEN`");
             Ok(())
         }
+        Verb::Standing => {
+            let head = ["ID", "NAME", "OWNER", "VALID", "CHECKED", "SHARE", "STRIKES", "DOUBTS", "STANDING"];
+            output.rows(&head, &client.standing().await?.items, standing)?;
+            output.end("no devices: start one with `malla worker --server URL --token TOKEN`");
+            Ok(())
+        }
+        Verb::Checks { device, limit } => {
+            let device = device.map(|device| find(&devices, &device).map(|found| found.id.to_string())).transpose()?;
+            let (head, query) = (["ID", "KIND", "STATE", "FIRST", "SECOND", "GUILTY", "URL"], CheckQuery { device });
+            let fetch = async |page| client.checks(&query, &page).await;
+            pages(limit, fetch, |checks| output.rows(&head, checks, check)).await?;
+            output.end("nothing was checked yet");
+            Ok(())
+        }
+        Verb::Acquit { device } => {
+            let found = find(&devices, &device)?;
+            let acquitted = client.acquit_device(found.id).await?;
+            Ok(output.one(&acquitted, |standing| format!("{} may work again\n", standing.name))?)
+        }
+        Verb::Report { result } => {
+            let check = client.report_result(&result).await?;
+            Ok(output.one(&check, |check| format!("check {} is under way: {}\n", check.id, check.url))?)
+        }
         Verb::Show { device } => Ok(output.one(find(&devices, &device)?, describe)?),
         Verb::Block { device } | Verb::Unblock { device } => {
             let found = find(&devices, &device)?;
             Ok(output.one(&client.block_device(found.id, blocked).await?, describe)?)
         }
     }
+}
+
+fn standing(standing: &StandingView) -> Vec<String> {
+    let state = match (standing.convicted, standing.checked_per_million) {
+        (true, _) => "convicted",
+        (_, 0) => "trusted",
+        (_, 1_000_000..) => "new",
+        _ => "believed",
+    };
+    vec![
+        standing.device.to_string(),
+        standing.name.clone(),
+        standing.owner.clone(),
+        standing.valid.to_string(),
+        standing.checked.to_string(),
+        format!("{:.1} %", f64::from(standing.checked_per_million) / 10_000.0),
+        standing.strikes.to_string(),
+        standing.doubts.to_string(),
+        state.to_owned(),
+    ]
+}
+
+fn check(check: &CheckView) -> Vec<String> {
+    let by = |claim: &Option<ClaimView>| or_dash(claim.as_ref().map(|claim| claim.name.as_str()));
+    let guilty = check.guilty.map(|device| device.to_string());
+    vec![
+        check.id.clone(),
+        check.kind.clone(),
+        check.state.clone(),
+        by(&check.first),
+        by(&check.second),
+        or_dash(guilty.as_deref()),
+        check.url.clone(),
+    ]
 }
 
 /// By number or by name.

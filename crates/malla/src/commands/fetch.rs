@@ -42,6 +42,9 @@ pub(crate) struct Command {
     /// Ask the sites even if the cache has a fresh page
     #[arg(long)]
     no_cache: bool,
+    /// Wait until a second device has brought the same page
+    #[arg(long)]
+    verified: bool,
     /// The group that owns the job
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
@@ -96,8 +99,12 @@ async fn fetch(client: &Client, command: &Command, urls: Vec<String>) -> Result<
     let output = Output::new(true);
     let mut good = 0;
     for part in urls.chunks(JOB_URLS) {
-        let pages =
-            FetchPages { urls: part.to_vec(), cached: command.no_cache.then_some(false), group: command.group.clone() };
+        let pages = FetchPages {
+            urls: part.to_vec(),
+            cached: command.no_cache.then_some(false),
+            group: command.group.clone(),
+            verified: command.verified.then_some(true),
+        };
         let job = start(client, &pages).await?;
         good += follow(client, &job, &bar, &output).await?;
         if let Some(file) = &mut warc {

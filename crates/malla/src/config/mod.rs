@@ -18,7 +18,8 @@ pub(crate) use self::check::masked_url;
 use self::check::settle;
 use self::keys::{known, leaves, unknown, variable};
 pub(crate) use self::settings::{
-    Analyze as AnalyzeSettings, Config, Fetch as FetchSettings, Log, LogFormat, Tls, Wiki as WikiSettings,
+    Analyze as AnalyzeSettings, Config, Credit as CreditSettings, Fetch as FetchSettings, Log, LogFormat, Tls,
+    Wiki as WikiSettings,
 };
 
 const DEFAULTS: &str = include_str!("../defaults.toml");

@@ -34,6 +34,9 @@ pub(crate) struct Config {
     pub queue: Queue,
     pub notify: Notify,
     pub fetch: Fetch,
+    pub trust: Trust,
+    pub credit: Credit,
+    pub quota: Quota,
     pub wiki: Wiki,
     pub analyze: Analyze,
     bodies: Bodies,
@@ -124,6 +127,37 @@ pub(crate) struct Fetch {
     pub devices_waiting_max: usize,
     pub devices_days: u64,
     pub backups: Vec<String>,
+    pub blocked: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Trust {
+    pub enabled: bool,
+    pub floor_percent: u32,
+    pub strikes: u32,
+    pub recover: u32,
+    pub probation: u64,
+    pub patience_s: u64,
+    pub control_url: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Credit {
+    pub enabled: bool,
+    pub page_micro: u64,
+    pub cached_micro: u64,
+    pub share_percent: u64,
+    pub escrow_pages: u64,
+    pub escrow_days: u64,
+    pub enforce: bool,
+    pub keep_days: u64,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Quota {
+    pub pages_per_minute: u64,
+    pub pages_per_day: u64,
+    pub bytes_per_day: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

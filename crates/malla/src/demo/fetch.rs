@@ -16,7 +16,10 @@ pub(super) async fn run(stage: Arc<Stage>) {
         let urls = wanted(&stage, &mut dice, turn);
         // What is kept is good enough most of the time.
         let cached = dice.one_in(4).then_some(false);
-        tried("ask for pages", stage.client.start_fetch(&FetchPages { urls, cached, group: None }).await);
+        tried(
+            "ask for pages",
+            stage.client.start_fetch(&FetchPages { urls, cached, group: None, verified: None }).await,
+        );
         rest(dice.within(APART_MS.0, APART_MS.1)).await;
     }
 }

@@ -25,6 +25,7 @@ mod server;
 mod shutdown;
 mod small_wiki;
 mod tower;
+mod trust;
 mod watches;
 mod watching;
 mod wiki;

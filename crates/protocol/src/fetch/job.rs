@@ -19,6 +19,9 @@ pub struct FetchPages {
     /// The group that owns the job; may be left out by who has one group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Wait until a second device has brought the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, IntoParams)]
@@ -34,11 +37,17 @@ pub struct FetchQuery {
     /// The group that owns the job; may be left out by who has one group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Wait until a second device has brought the same.
+    #[serde(default, deserialize_with = "from_text", skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
 }
 
 /// What came of one URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FetchResult {
+    /// Names this result, to report it if it is bad.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub id: String,
     /// As it was asked for.
     pub url: String,
     /// The site's; 580 if it gave no answer (no such name, no connection, no word in time), 0 if it was not asked.
@@ -56,6 +65,9 @@ pub struct FetchResult {
     pub from_cache: bool,
     /// The name of the device that fetched it.
     pub device: Option<String>,
+    /// A second device has brought the same, or it was fetched by the server itself for somebody who waits for that.
+    #[serde(default)]
+    pub verified: bool,
     /// What went wrong, for programs: `no_address`, `refused`, `no_connection`, `tls`, `timed_out`, `garbled`,
     /// `broke_off`, `too_large`, `too_many_redirects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,9 @@ mod crawl;
 mod fleet;
 mod frame;
 mod job;
+mod ledger;
 mod site;
+mod trust;
 mod watch;
 
 pub use compare::{ComparedPlace, ComparedUrl, ComparisonReport, ComparisonView, NewComparison};
@@ -16,5 +18,7 @@ pub use fleet::{
 };
 pub use frame::{FRAME_HEAD_BYTES_MAX, Frame, FrameError, FrameReader, ResultHead};
 pub use job::{FetchPages, FetchQuery, FetchResult, Forgotten, JobState, JobView};
+pub use ledger::{BalanceView, EntryView, LedgerAudit, StatementQuery, TopUp};
 pub use site::SiteView;
+pub use trust::{BlockSite, BlockedQuery, BlockedView, CheckQuery, CheckView, ClaimView, StandingView};
 pub use watch::{NewWatch, PageDiff, PageDiffQuery, PageVersion, WatchChange, WatchView};

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Object, Transaction};
+use malla_fetch::trust::Watch;
 use malla_fetch::{
     Commit, DeviceId, NOT_ASKED, NewPage, PageTask, PageUrl, ROOM, Renewal, Settled, Settlement, Shelf, Tally, UrlKey,
 };
@@ -13,7 +14,7 @@ use super::fetch::begin;
 use super::fetch_pages::{Added, add_pages};
 use super::fetch_shelf::{Reshelved, Shelving};
 use super::fetch_sites::learn;
-use super::fetch_told::{Groups, Tell, go_on, tell};
+use super::fetch_told::{Groups, Notes, Tell, go_on, tell};
 use super::pool::Broken;
 use super::{finish, point, sql};
 use crate::fetch_paces::lessons;
@@ -37,11 +38,16 @@ pub(super) async fn commit(
     }
     let now_taken = commit.settled.iter().zip(&taken).filter(|(_, taken)| **taken == Taken::Now);
     let settled: Vec<&Settled> = now_taken.map(|(settled, _)| settled).collect();
-    let shelved = settle(&tx, commit, &settled, now, &mut rouse).await?;
+    let hold = commit.watch.as_ref().is_some_and(Watch::checks);
+    let probation = commit.watch.as_ref().map(|watch| watch.held.clone()).unwrap_or_default();
+    let mut notes = Notes { hold, probation, ..Notes::default() };
+    let shelved = settle(&tx, commit, &settled, now, &mut rouse, &mut notes).await?;
+    rouse.extend(super::trust::after_commit(&tx, commit, &settled, &mut notes, now).await?);
     if let Some(device) = commit.device {
         count(&tx, device, &counted(commit, &taken), now).await?;
     }
     shelved.count(&tx).await?;
+    super::trust::pay(&tx, commit, &settled, notes, now).await?;
     point("fetch.commit", "inside");
     tx.commit().await?;
     Ok((answers, rouse))
@@ -82,7 +88,7 @@ fn sort<'c>(settled: &[&'c Settled]) -> Sorted<'c> {
     for settled in settled {
         let task = settled.token.task.0;
         match &settled.outcome {
-            Settlement::Open | Settlement::Robots { .. } => {}
+            Settlement::Open | Settlement::Robots { .. } | Settlement::Checked(_) => {}
             Settlement::Page { url, page, shelf } => sorted.pages.push((task, url, page, shelf.as_ref())),
             Settlement::Unchanged { url, base, renewal, hops } => {
                 sorted.unchanged.push((task, url, base.0.0, renewal, *hops));
@@ -100,6 +106,7 @@ async fn settle(
     settled: &[&Settled],
     now: UnixMs,
     rouse: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<Reshelved, Broken> {
     learn(tx, &lessons(settled.iter().copied()), now).await?;
     if settled.iter().any(|settled| matches!(settled.outcome, Settlement::Robots { .. })) {
@@ -118,11 +125,15 @@ async fn settle(
         shelving.freshen(url.key(), *base, renewal);
     }
     let shelved = shelving.write(tx, now).await?;
+    notes.claim(
+        pages.iter().zip(&added).map(|((task, url, page, _), added)| (*task, *url, page.status, added.id, false)),
+    );
     let freshened: HashSet<&UrlKey> = shelved.freshened.iter().collect();
     let page = |((task, _, page, _), added): (&PageOf<'_>, &Added)| Tell::new(*task, added.id, page.status);
     let mut tells: Vec<Tell> = pages.iter().zip(&added).map(page).collect();
     for (task, url, page, _, hops) in unchanged {
         if freshened.contains(&url.key()) {
+            notes.claim([(task, url, 304, page, true)]);
             tells.push(Tell { cached: true, ..Tell::new(task, page, 200) });
         } else {
             moved.push((task, PageTask { hops, ..PageTask::new(url.clone()) }));
@@ -131,7 +142,7 @@ async fn settle(
     let order: HashMap<i64, usize> = settled.iter().zip(0..).map(|(one, at)| (one.token.task.0, at)).collect();
     tells.sort_by_key(|tell| order.get(&tell.task).copied());
     rouse.extend(go_on(tx, &moved, commit.lanes, now).await?);
-    let told = tell(tx, &tells, now).await?;
+    let told = tell(tx, &tells, now, notes).await?;
     if !told.is_empty() {
         rouse.push(ANSWERS.to_owned());
     }
@@ -187,7 +198,7 @@ pub(super) async fn answer_orphans(client: &mut Object, limit: usize, now: UnixM
     let pages: Vec<NewPage> = rows.iter().map(|row| orphaned(row.get(1), now)).collect();
     let added = add_pages(&tx, &pages.iter().map(|page| (page, None)).collect::<Vec<_>>(), now).await?;
     let tells: Vec<Tell> = tasks.iter().zip(added).map(|(task, page)| Tell::new(*task, page.id, NOT_ASKED)).collect();
-    let told = tell(&tx, &tells, now).await?;
+    let told = tell(&tx, &tells, now, &mut Notes::default()).await?;
     tx.commit().await?;
     Ok((tells.len() as u64, if told.is_empty() { Vec::new() } else { vec![ANSWERS.to_owned()] }))
 }

@@ -45,7 +45,7 @@ fn read_device(row: &Row) -> Result<Device, Broken> {
     Ok(row.read()?)
 }
 
-async fn get(client: &impl GenericClient, scope: &Scope, id: DeviceId) -> Result<Device, Broken> {
+pub(super) async fn get(client: &impl GenericClient, scope: &Scope, id: DeviceId) -> Result<Device, Broken> {
     let select = concat!(include_str!("../../sql/both/fetch/device.sql"), " WHERE d.id = $1");
     let row = client.query_opt(&client.prepare_cached(select).await?, &[&id.0]).await?;
     let found = row.as_ref().map(read_device).transpose()?.filter(|device| scope.sees(device.group));

@@ -18,6 +18,7 @@ use super::{read, sql};
 use crate::bodies::Outside;
 use crate::fetch_plan::{self, AtOnce, Plan, Shelved};
 use crate::fetch_rows::{ANSWERS, JobRow, PageRow, forgotten, plain};
+use crate::ledger::Charges;
 use crate::listing::Builder;
 
 pub(super) async fn ask(client: &mut Object, new: &NewJob, act: &Act, now: UnixMs) -> Result<Roused<Job>, Broken> {
@@ -31,12 +32,28 @@ pub(super) async fn ask(client: &mut Object, new: &NewJob, act: &Act, now: UnixM
     there_is_room(&tx, new, &tasks).await?;
     let (id, group) = (new_ids(&tx, 1, now).await?.remove(0), new.group.map(|group| group.0));
     let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-    let mut job =
-        JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
+    let mut job = JobRow {
+        id,
+        group,
+        total,
+        done: 0,
+        good: 0,
+        cached: 0,
+        cancelled: false,
+        finished_at: None,
+        quiet: false,
+        verified: new.terms.verified,
+    };
+    let mut charges = Charges::default();
+    for _ in plan.at_once.iter().filter(|at_once| matches!(at_once, AtOnce::Cached { .. })) {
+        charges.told(group, 200, true);
+    }
     let rouse = fill(&tx, &mut job, &plan, &tasks, 0, now).await?;
+    let verified = job.verified;
     let statement = tx.prepare_cached(sql!("fetch/add_job")).await?;
     let JobRow { total, done, good, cached, finished_at, .. } = job;
-    tx.execute(&statement, &[&id, &group, &total, &done, &good, &cached, &finished_at]).await?;
+    tx.execute(&statement, &[&id, &group, &total, &done, &good, &cached, &finished_at, &verified]).await?;
+    super::trust::pay_cached(&tx, now, &new.terms.prices, charges).await?;
     Ok((settle(tx, &act, now, "fetch.ask", job.read()).await?, rouse))
 }
 
@@ -101,6 +118,7 @@ async fn shelved(tx: &Transaction<'_>, new: &NewJob) -> Result<HashMap<UrlKey, S
             etag: row.get(3),
             last_modified: row.get(4),
             used_at: row.get(5),
+            verified: row.get(6),
         };
         Some((UrlKey(row.get::<_, &[u8]>(0).try_into().ok()?), shelved))
     };
@@ -255,5 +273,6 @@ fn read_page(row: &Row, url: String) -> PageRow {
         device: row.get(12),
         packed: row.get(13),
         object: row.get(14),
+        verified: row.get(15),
     }
 }

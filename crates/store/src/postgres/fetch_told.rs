@@ -4,14 +4,18 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use deadpool_postgres::Transaction;
-use malla_fetch::PageTask;
-use malla_queue::{Error, GroupId, LaneSettings, NewTask, UnixMs};
+use malla_fetch::trust::Claim;
+use malla_fetch::{PageId, PageTask, PageUrl};
+use malla_queue::{Error, GroupId, LaneSettings, NewTask, TaskId, UnixMs};
 use tokio_postgres::Row;
 
 use super::pool::Broken;
 use super::sql;
 use super::submit::Columns;
 use crate::fetch_rows::JobRow;
+use crate::ledger::Charges;
+use crate::rows::Held;
+use crate::trust::Claimed;
 
 pub(super) fn read_job(row: &Row) -> JobRow {
     JobRow {
@@ -24,6 +28,7 @@ pub(super) fn read_job(row: &Row) -> JobRow {
         cancelled: row.get(6),
         finished_at: row.get(7),
         quiet: row.get(8),
+        verified: row.get(9),
     }
 }
 
@@ -77,11 +82,55 @@ impl Tell {
     }
 }
 
+/// What a transaction notes about those who are told: what they pay, and who waits until it was checked.
+#[derive(Default)]
+pub(super) struct Notes {
+    /// Results of a stranger's device: who wants them checked has to wait.
+    pub(super) hold: bool,
+    /// Tasks whose result waits for its check, whoever asked.
+    pub(super) probation: Vec<(TaskId, Option<UnixMs>)>,
+    pub(super) held: Vec<Held>,
+    pub(super) charges: Charges,
+    /// Pages that need no check.
+    pub(super) vouched: Vec<i64>,
+    /// What may be checked.
+    pub(super) claimed: Vec<Claimed>,
+}
+
+impl Notes {
+    /// Notes what a device claims: of which task, where, with which status, which page, and whether that is unchanged.
+    pub(super) fn claim<'u>(&mut self, claims: impl IntoIterator<Item = (i64, &'u PageUrl, u16, i64, bool)>) {
+        let told = claims.into_iter().filter(|(_, _, status, ..)| *status != malla_fetch::NOT_ASKED);
+        for (task, url, status, page, unchanged) in told.take_while(|_| self.hold) {
+            let claim = Claim { status, page: Some(PageId(TaskId(page))), unchanged, ..Claim::default() };
+            self.claimed.push((TaskId(task), url.clone(), claim));
+        }
+    }
+
+    fn holds(&mut self, job: &JobRow, tell: &Tell, seq: i64, url: &str) -> bool {
+        if !malla_fetch::ledger::is_paid(tell.status) {
+            return false;
+        }
+        let holds = self.hold && (job.verified || self.probation.iter().any(|(task, _)| task.0 == tell.task));
+        if holds {
+            self.held.push(Held { of: tell.task, job: job.id, seq, url: url.to_owned() });
+        } else if job.verified {
+            self.vouched.push(tell.page);
+        }
+        holds
+    }
+}
+
 /// The groups of those who waited for a task, each once.
 pub(super) type Groups = Vec<Option<GroupId>>;
 
 /// Gives pages to all who wait for their tasks, in this order. Returns the groups of those who got one, by task.
-pub(super) async fn tell(tx: &Transaction<'_>, tells: &[Tell], now: UnixMs) -> Result<HashMap<i64, Groups>, Broken> {
+pub(super) async fn tell(
+    tx: &Transaction<'_>,
+    tells: &[Tell],
+    now: UnixMs,
+    notes: &mut Notes,
+) -> Result<HashMap<i64, Groups>, Broken> {
     if tells.is_empty() {
         return Ok(HashMap::new());
     }
@@ -96,8 +145,12 @@ pub(super) async fn tell(tx: &Transaction<'_>, tells: &[Tell], now: UnixMs) -> R
     for tell in tells {
         let mut wishes = wishes.remove(&tell.task).unwrap_or_default();
         wishes.sort_unstable();
-        for (job, _, url) in wishes {
+        for (job, seq, url) in wishes {
             let Some(job) = jobs.get_mut(&job).filter(|job| !job.cancelled) else { continue };
+            if notes.holds(job, tell, seq, &url) {
+                continue;
+            }
+            notes.charges.told(job.group, tell.status, tell.cached);
             let (group, groups) = (job.group.map(GroupId), told.entry(tell.task).or_default());
             if !job.quiet && !groups.contains(&group) {
                 groups.push(group);

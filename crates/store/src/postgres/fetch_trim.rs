@@ -24,6 +24,7 @@ pub(super) async fn trim(client: &mut Object, keep: &Keep, now: UnixMs) -> Resul
     gone += trim_pages(&tx, keep.step, now).await?;
     let statement = tx.prepare_cached(sql!("fetch/drop_devices")).await?;
     gone += tx.execute(&statement, &[&now.minus(keep.devices_for).0, &step]).await?;
+    gone += super::trust::trim(&tx, keep.step, now).await?;
     if gone == 0 {
         // All sites are looked through for it: only when nothing else is left to do.
         gone = tx.execute(&tx.prepare_cached(sql!("fetch/drop_sites")).await?, &[&step]).await?;

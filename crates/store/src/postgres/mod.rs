@@ -43,6 +43,7 @@ mod statistics;
 mod submit;
 mod tour;
 mod tour_step;
+mod trust;
 mod wake;
 mod wiki;
 mod wiki_change;

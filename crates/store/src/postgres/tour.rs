@@ -126,7 +126,7 @@ async fn begin(client: &mut Object, new: &NewTour, act: &Act, now: UnixMs) -> Re
     let (task, rouse) = submit(&tx, &task_of(tour.id, new.kind, new.group, None), now).await?;
     // The tour itself is one more that its job waits for, so that the job stays open.
     let statement = tx.prepare_cached(sql!("fetch/add_job")).await?;
-    tx.execute(&statement, &[&id, &group, &1_i64, &0_i64, &0_i64, &0_i64, &None::<i64>]).await?;
+    tx.execute(&statement, &[&id, &group, &1_i64, &0_i64, &0_i64, &0_i64, &None::<i64>, &false]).await?;
     if new.kind == TourKind::Watch {
         tx.execute(&tx.prepare_cached(sql!("tour/quiet_job")).await?, &[&id]).await?;
     }

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use malla_fetch::{Commit, DeviceId, NewPage, PageTask, PageUrl, ROOM, Settled, Settlement, Shelf, Site, Tally};
-use malla_queue::{Event, GroupId, LaneSettings, Result, TaskId};
+use malla_fetch::trust::{Claim, Watch};
+use malla_fetch::{
+    Commit, DeviceId, NewPage, PageId, PageTask, PageUrl, ROOM, Settled, Settlement, Shelf, Site, Tally,
+};
+use malla_queue::{Event, GroupId, LaneSettings, Result, TaskId, UnixMs};
 use rusqlite::Connection;
 
 use super::fetch_jobs as jobs;
@@ -14,7 +17,10 @@ use super::tx::Tx;
 use super::{lanes, many, sql};
 use crate::fetch_paces::{LanePace, Lesson, Pace, beside_the_lane, lessons};
 use crate::fetch_rows::{JobRow, changed_event, counted, from_json, orphaned, pack_robots, site_state, to_json};
+use crate::ledger::Charges;
+use crate::rows::Held;
 use crate::taken::Taken;
+use crate::trust::Claimed;
 
 pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>> {
     let endings: Vec<_> = commit.settled.iter().map(|settled| (settled.token, settled.ending.clone())).collect();
@@ -23,10 +29,14 @@ pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>
     for (site, lessons) in lessons(settled()) {
         learn(tx, &site, &lessons)?;
     }
-    let mut told = Told::default();
+    let hold = commit.watch.as_ref().is_some_and(Watch::checks);
+    let probation = commit.watch.as_ref().map(|watch| watch.held.clone()).unwrap_or_default();
+    let mut told = Told { hold, probation, ..Told::default() };
     for settled in settled() {
         settle(tx, settled, commit.lanes, &mut told)?;
     }
+    let settled: Vec<&Settled> = settled().collect();
+    super::trust::after_commit(tx, commit, &settled, &mut told)?;
     told.write(tx)?;
     if let Some(device) = commit.device {
         count(tx, device, &counted(commit, &taken))?;
@@ -36,9 +46,19 @@ pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>
 
 /// The jobs that got answers in this transaction and the size of the shelf, each read and written once.
 #[derive(Default)]
-struct Told {
+pub(super) struct Told {
     jobs: BTreeMap<i64, Option<JobRow>>,
     shelf: Growth,
+    /// Results of a stranger's device: who wants them checked has to wait.
+    pub(super) hold: bool,
+    /// Tasks whose result waits for its check, whoever asked.
+    probation: Vec<(TaskId, Option<UnixMs>)>,
+    pub(super) held: Vec<Held>,
+    /// What may be checked.
+    pub(super) claimed: Vec<Claimed>,
+    /// Pages that need no check.
+    pub(super) vouched: Vec<i64>,
+    pub(super) charges: Charges,
 }
 
 impl Told {
@@ -49,21 +69,44 @@ impl Told {
         Ok(self.jobs.get_mut(&id).and_then(Option::as_mut))
     }
 
-    fn write(self, tx: &Tx<'_>) -> Result<()> {
+    pub(super) fn write(self, tx: &Tx<'_>) -> Result<()> {
         resize(tx, self.shelf)?;
         self.jobs.into_values().flatten().try_for_each(|job| jobs::write(tx, &job))
+    }
+
+    fn claim(&mut self, task: TaskId, url: &PageUrl, status: u16, page: Option<i64>, unchanged: bool) {
+        if self.hold {
+            let page = page.map(|page| PageId(TaskId(page)));
+            let claim = Claim { status, page, unchanged, ..Claim::default() };
+            self.claimed.push((task, url.clone(), claim));
+        }
+    }
+
+    /// Whether the job has to wait for a check.
+    fn holds(&mut self, (job, verified): (i64, bool), of: TaskId, seq: i64, url: &str, page: i64, status: u16) -> bool {
+        if !malla_fetch::ledger::is_paid(status) {
+            return false;
+        }
+        let holds = self.hold && (verified || self.probation.iter().any(|(task, _)| *task == of));
+        if holds {
+            self.held.push(Held { of: of.0, job, seq, url: url.to_owned() });
+        } else if verified {
+            self.vouched.push(page);
+        }
+        holds
     }
 }
 
 fn settle(tx: &mut Tx<'_>, settled: &Settled, lanes: LaneSettings, told: &mut Told) -> Result<()> {
     let task = settled.token.task;
     match &settled.outcome {
-        Settlement::Open | Settlement::Robots { .. } => Ok(()),
+        Settlement::Open | Settlement::Robots { .. } | Settlement::Checked(_) => Ok(()),
         Settlement::Page { url, page, shelf } => put(tx, task, url, page, shelf.as_ref(), told),
         Settlement::Unchanged { url, base, renewal, hops } => {
             if !renew(tx, url.key(), base.0.0, renewal)? {
                 return go_on(tx, task, &PageTask { hops: *hops, ..PageTask::new(url.clone()) }, lanes);
             }
+            told.claim(task, url, 304, Some(base.0.0), true);
             tell(tx, task, base.0.0, 200, true, told).map(drop)
         }
         Settlement::Moved { to } => go_on(tx, task, to, lanes),
@@ -85,6 +128,9 @@ fn put(
         Some(shelf) => shelve(tx, key, page, new, shelf, &mut told.shelf)?,
         None => false,
     };
+    if new.status != malla_fetch::NOT_ASKED {
+        told.claim(task, url, new.status, Some(page.id), false);
+    }
     let groups = tell(tx, task, page.id, new.status, false, told)?;
     if changed {
         let events: Vec<Event> = groups.into_iter().map(|group| changed_event(url, new, group)).collect();
@@ -94,7 +140,7 @@ fn put(
 }
 
 /// Gives a page to all who wait for the task. Returns their groups, each once.
-fn tell(
+pub(super) fn tell(
     tx: &mut Tx<'_>,
     task: TaskId,
     page: i64,
@@ -102,16 +148,24 @@ fn tell(
     cached: bool,
     told: &mut Told,
 ) -> Result<Vec<Option<GroupId>>> {
-    let wishes: Vec<(i64, String)> = tx.many(sql!("fetch/wishes"), (task.0,), |row| Ok((row.get(0)?, row.get(2)?)))?;
+    let wishes: Vec<(i64, i64, String)> =
+        tx.many(sql!("fetch/wishes"), (task.0,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     tx.run(sql!("fetch/drop_wishes"), (task.0,))?;
     let mut groups = Vec::new();
-    for (id, url) in wishes {
+    for (id, seq, url) in wishes {
         let Some(job) = told.job(tx, id)?.filter(|job| !job.cancelled) else { continue };
+        let verified = job.verified;
+        if told.holds((id, verified), task, seq, &url, page, status) {
+            continue;
+        }
+        let Some(job) = told.job(tx, id)? else { continue };
         let group = job.group.map(GroupId);
         if !job.quiet && !groups.contains(&group) {
             groups.push(group);
         }
+        let payer = job.group;
         jobs::answer(tx, job, &url, page, status, cached)?;
+        told.charges.told(payer, status, cached);
     }
     Ok(groups)
 }

@@ -36,7 +36,7 @@ fn read_device(row: &Row<'_>) -> rusqlite::Result<DeviceRow> {
     })
 }
 
-fn get(conn: &Connection, scope: &Scope, id: DeviceId) -> Result<Device> {
+pub(super) fn get(conn: &Connection, scope: &Scope, id: DeviceId) -> Result<Device> {
     let select = concat!(include_str!("../../sql/both/fetch/device.sql"), " WHERE d.id = ?1");
     let found = many(conn, select, (id.0,), read_device)?.pop().map(DeviceRow::read).transpose()?;
     let found = found.filter(|device| scope.sees(device.group));

@@ -14,6 +14,7 @@ use crate::bodies::Outside;
 use crate::codes::Code;
 use crate::fetch_plan::{self, AtOnce, Plan, Shelved, Wait};
 use crate::fetch_rows::{ANSWERS, JobRow, PageRow, forgotten, plain};
+use crate::ledger::Charges;
 use crate::listing::Builder;
 
 pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
@@ -24,11 +25,26 @@ pub(super) fn ask(tx: &mut Tx<'_>, new: &NewJob, act: &Act) -> Result<Job> {
         there_is_room(tx, new, &tasks)?;
         let (id, group) = (tx.next_id(), new.group.map(|group| group.0));
         let total = i64::try_from(new.wanted.len()).unwrap_or(i64::MAX);
-        let mut job =
-            JobRow { id, group, total, done: 0, good: 0, cached: 0, cancelled: false, finished_at: None, quiet: false };
+        let mut job = JobRow {
+            id,
+            group,
+            total,
+            done: 0,
+            good: 0,
+            cached: 0,
+            cancelled: false,
+            finished_at: None,
+            quiet: false,
+            verified: new.terms.verified,
+        };
         fill(tx, &mut job, &plan, &tasks, 0)?;
-        let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at);
+        let mut charges = Charges::default();
+        for _ in plan.at_once.iter().filter(|at_once| matches!(at_once, AtOnce::Cached { .. })) {
+            charges.told(group, 200, true);
+        }
+        let row = (job.id, job.group, job.total, job.done, job.good, job.cached, job.finished_at, job.verified);
         tx.run(sql!("fetch/add_job"), row)?;
+        super::trust::pay_cached(tx, &new.terms.prices, charges)?;
         Ok(job.read())
     })
 }
@@ -70,6 +86,7 @@ fn shelved(tx: &Tx<'_>, new: &NewJob) -> Result<HashMap<UrlKey, Shelved>> {
                 etag: row.get(2)?,
                 last_modified: row.get(3)?,
                 used_at: row.get(4)?,
+                verified: row.get(5)?,
             })
         })?;
         shelf.extend(found.map(|found| (key, found)));
@@ -127,6 +144,7 @@ fn read_job(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         cancelled: row.get(6)?,
         finished_at: row.get(7)?,
         quiet: row.get(8)?,
+        verified: row.get(9)?,
     })
 }
 
@@ -186,5 +204,6 @@ fn read_page(row: &Row<'_>, url: String) -> rusqlite::Result<PageRow> {
         device: row.get(12)?,
         packed: row.get(13)?,
         object: row.get(14)?,
+        verified: row.get(15)?,
     })
 }

@@ -11,6 +11,7 @@ use crate::keeping::ROUNDS_MAX;
 /// One bounded step. Returns how many rows went.
 pub(super) fn trim(tx: &mut Tx<'_>, keep: &Keep) -> Result<u64> {
     let gone = trim_shelf(tx, keep)? + trim_jobs(tx, keep)? + trim_pages(tx, keep)? + trim_devices(tx, keep)?;
+    let gone = gone + super::trust::trim(tx, keep.step)?;
     // All sites are looked through for it: only when nothing else is left to do.
     if gone > 0 { Ok(gone) } else { Ok(tx.run(sql!("fetch/drop_sites"), (keep.step,))? as u64) }
 }

@@ -39,6 +39,7 @@ mod submit;
 mod syncer;
 mod tour;
 mod tour_step;
+mod trust;
 mod tx;
 mod wiki;
 mod wiki_change;

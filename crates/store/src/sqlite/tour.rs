@@ -117,7 +117,7 @@ fn begin(tx: &mut Tx<'_>, new: &NewTour, act: &Act) -> Result<Tour> {
         let mut tour = begun(new, tx.next_id());
         let (id, group) = (tour.id.0.0, new.group.map(|group| group.0));
         // The tour itself is one more that its job waits for, so that the job stays open.
-        tx.run(sql!("fetch/add_job"), (id, group, 1, 0, 0, 0, None::<i64>))?;
+        tx.run(sql!("fetch/add_job"), (id, group, 1, 0, 0, 0, None::<i64>, false))?;
         if new.kind == TourKind::Watch {
             tx.run(sql!("tour/quiet_job"), (id,))?;
         }

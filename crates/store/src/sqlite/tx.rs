@@ -36,9 +36,22 @@ impl Memory {
             conn.query_row(&format!("SELECT coalesce(max(id), 0) FROM {table}"), (), |row| row.get::<_, i64>(0))
         };
         Ok(Self {
-            last_id: ["task", "event", "audit", "job", "page", "analysis", "wiki_extraction", "wiki_import"]
-                .into_iter()
-                .try_fold(0, |most, table| last(table).map(|id| id.max(most)))?,
+            last_id: [
+                "task",
+                "event",
+                "audit",
+                "job",
+                "page",
+                "analysis",
+                "wiki_extraction",
+                "wiki_import",
+                "trust_check",
+                "haul",
+                "refetch",
+                "ledger_entry",
+            ]
+            .into_iter()
+            .try_fold(0, |most, table| last(table).map(|id| id.max(most)))?,
             open: conn.query_row(sql!("tally/open"), (), |row| row.get(0))?,
             lanes: FxHashMap::default(),
             places: FxHashMap::default(),

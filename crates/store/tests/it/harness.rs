@@ -8,7 +8,11 @@ use malla_access::Access;
 use malla_analyze::Analyze;
 use malla_cluster::{Cluster, Term};
 use malla_fetch::Fetch;
+use malla_fetch::blocklist::Blocking;
+use malla_fetch::ledger::Ledger;
+use malla_fetch::quota::Quotas;
 use malla_fetch::tour::Tours;
+use malla_fetch::trust::Trust;
 use malla_notify::{Alerts, Notify, Statistics};
 use malla_queue::{
     Act, Clock, Ending, Failure, Holder, Kind, LaneKey, LaneSettings, LeaseRequest, Leased, Limits, ManualClock,
@@ -30,6 +34,10 @@ pub(crate) struct House {
     pub(crate) alerts: Arc<dyn Alerts>,
     pub(crate) fetch: Arc<dyn Fetch>,
     pub(crate) tours: Arc<dyn Tours>,
+    pub(crate) trust: Arc<dyn Trust>,
+    pub(crate) ledger: Arc<dyn Ledger>,
+    pub(crate) blocking: Arc<dyn Blocking>,
+    pub(crate) quotas: Arc<dyn Quotas>,
     pub(crate) analyze: Arc<dyn Analyze>,
     pub(crate) wikis: Arc<dyn Wikis>,
     pub(crate) cluster: Arc<dyn Cluster>,
@@ -47,7 +55,21 @@ pub(crate) fn small_limits() -> Limits {
 
 /// What both stores have beside their verbs.
 pub(crate) trait Store:
-    Queue + Access + Notify + Statistics + Alerts + Fetch + Tours + Analyze + Wikis + Cluster + Bodies
+    Queue
+    + Access
+    + Notify
+    + Statistics
+    + Alerts
+    + Fetch
+    + Tours
+    + Trust
+    + Ledger
+    + Blocking
+    + Quotas
+    + Analyze
+    + Wikis
+    + Cluster
+    + Bodies
 {
     fn under(&self, term: Term) -> Arc<Self>;
 }
@@ -75,6 +97,10 @@ pub(crate) fn house<S: Store>(store: Arc<S>, clock: Arc<ManualClock>, directory:
         alerts: store.clone(),
         fetch: store.clone(),
         tours: store.clone(),
+        trust: store.clone(),
+        ledger: store.clone(),
+        blocking: store.clone(),
+        quotas: store.clone(),
         analyze: store.clone(),
         wikis: store.clone(),
         cluster: store.clone(),

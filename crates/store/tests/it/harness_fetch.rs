@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use malla_fetch::{
     About, Answered, CheckedBody, Commit, Device, DeviceId, Job, JobId, NewDevice, NewJob, NewPage, PackedBody, Page,
-    PageTask, PageUrl, ROOM, Renewal, Seen, Settled, Settlement, Shelf, Tally, Validators, Wanted, unpack,
+    PageTask, PageUrl, ROOM, Renewal, Seen, Settled, Settlement, Shelf, Tally, Terms, Validators, Wanted, unpack,
 };
 use malla_queue::{
     Clock as _, GroupId, Holder, LaneSettings, LeaseRequest, Leased, Outcome, Result, Room, Scope, UnixMs, Verdict,
@@ -23,7 +23,7 @@ pub(crate) fn url(text: &str) -> PageUrl {
 
 pub(crate) fn new_job(urls: &[&str]) -> NewJob {
     let wanted = urls.iter().map(|url| Wanted::read(url, true)).collect();
-    NewJob { group: None, wanted, pending_max: 10_000, lanes: LANES }
+    NewJob { group: None, wanted, pending_max: 10_000, lanes: LANES, terms: Terms::default() }
 }
 
 /// One that takes nothing from the cache.
@@ -159,7 +159,7 @@ impl House {
     }
 
     pub(crate) async fn commit_as(&self, device: DeviceId, settled: Vec<Settled>, tally: Tally) -> Vec<Result<()>> {
-        let commit = Commit { device: Some(device), settled, tally, lanes: LANES };
+        let commit = Commit { device: Some(device), settled, tally, lanes: LANES, ..Commit::default() };
         self.fetch.commit(commit).await.expect("the store answers")
     }
 

@@ -35,6 +35,7 @@ impl Follow {
             let job = self.app.fetch.job(&Scope::All, self.job).await?;
             let answers = self.app.fetch.answers(self.job, self.after, STEP).await?;
             self.ended = answers.is_empty() && job.is_over();
+            super::limits::count_bytes(&self.app, job.group, &answers).await;
             self.ready.extend(answers);
         }
         let next = self.ready.pop_front();

@@ -51,9 +51,13 @@ pub(crate) async fn start(
         every_s: new.every_s.unwrap_or(usual.every_s),
         wait_s: new.wait_s.unwrap_or(usual.wait_s),
     };
+    let comparison = new_comparison(&spec, group)?;
+    let pages = spec.urls.len().saturating_mul(spec.countries.len().max(spec.devices as usize).max(1)) as u64;
+    app.door.admit(group, pages).await?;
     let act = write.act(&who, "compare.begin", "a comparison");
     let detail = serde_json::json!({ "urls": spec.urls, "countries": spec.countries, "devices": spec.devices });
-    let begun = app.tours.begin(new_comparison(&spec, group)?, malla_queue::Act { group, detail, ..act }).await?;
+    let begun = app.tours.begin(comparison, malla_queue::Act { group, detail, ..act }).await?;
+    app.door.took_in(group, pages).await;
     let place = format!("/api/v1/comparisons/{}", begun.id);
     let share = if new.wait.unwrap_or(true) { WAIT_SHARE } else { 0.0 };
     let until = tokio::time::Instant::now() + app.settings.request_timeout.mul_f64(share);

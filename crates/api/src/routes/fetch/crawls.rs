@@ -35,9 +35,12 @@ pub(crate) async fn start(
     let new = &write.body;
     let group = owner(&app, &who, new.group.as_deref()).await?.map(|owner| owner.id);
     let spec = spec(new)?;
+    let crawl = new_crawl(&spec, group)?;
+    app.door.admit(group, spec.pages).await?;
     let act = write.act(&who, "crawl.begin", "a crawl");
     let detail = serde_json::json!({ "seeds": spec.seeds, "limit": spec.pages });
-    let crawl = app.tours.begin(new_crawl(&spec, group)?, malla_queue::Act { group, detail, ..act }).await?;
+    let crawl = app.tours.begin(crawl, malla_queue::Act { group, detail, ..act }).await?;
+    app.door.took_in(group, spec.pages).await;
     let place = format!("/api/v1/crawls/{}", crawl.id);
     Ok((StatusCode::ACCEPTED, [(LOCATION, place)], shown(&app, &crawl).await?))
 }

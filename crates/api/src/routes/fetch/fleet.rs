@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
 use axum::{Extension, Json};
 use futures_util::StreamExt as _;
-use malla_access::Secret;
+use malla_access::{Role, Secret};
 use malla_fetch::{About, BLOCKED, Brought, Device, DispatchError, NewDevice, Wish};
 use malla_protocol::{
     BlockView, Code, DEVICE_SECRET, FLEET_VERSION, FrameError, FrameReader, GiveBack, JoinFleet, Joined, LeaseBlock,
@@ -92,6 +92,7 @@ pub(crate) async fn join(
             hostname: wanted.hostname,
             address: peer.map(|Extension(ConnectInfo(address))| address.ip().to_string()).unwrap_or_default(),
             country: wanted.country,
+            own: who.role == Role::Admin,
         },
         secret_hash: secret.hash().0.to_vec(),
     };

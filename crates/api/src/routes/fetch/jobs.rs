@@ -37,17 +37,17 @@ pub(crate) async fn wait(
     Query(query, NoParams {}): Query<FetchQuery, NoParams>,
     write: Write<NoBody>,
 ) -> Result<Json<FetchResult>, Refusal> {
-    let FetchQuery { url, cached, group } = query;
+    let FetchQuery { url, cached, group, verified } = query;
     if url.is_empty() {
         return Err(Refusal::invalid("there is nothing to fetch: name the page with url="));
     }
     let group = owner(&app, &who, group.as_deref()).await?.map(|owner| owner.id);
-    let pages = FetchPages { urls: vec![url], cached, group: None };
+    let pages = FetchPages { urls: vec![url], cached, group: None, verified };
     let job = ask(&app, &pages, group, write.act(&who, "fetch.ask", "a page")).await?.id;
     let wait: Duration = app.settings.request_timeout.mul_f64(WAIT_SHARE);
     let mut follow = Follow::new(app, job, 0);
     match tokio::time::timeout(wait, follow.next()).await {
-        Ok(Ok(Some(answer))) => Ok(Json(view::fetch::result(answer))),
+        Ok(Ok(Some(answer))) => Ok(Json(view::fetch::result(job, answer))),
         Ok(Err(refusal)) => Err(refusal),
         Ok(Ok(None)) | Err(_) => {
             let detail = format!("the page is not there yet: its result will be at /api/v1/fetch/{job}/results");

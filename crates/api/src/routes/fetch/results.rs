@@ -82,7 +82,7 @@ pub(super) fn stream(app: App, id: JobId, query: &ResultsQuery, headers: &Header
     let follow = Follow::new(app, id, after);
     Ok(match form {
         Form::Events => events(follow, id, turn).into_response(),
-        Form::Lines => streamed(NDJSON, follow, None, |answer| Some(line(answer)), turn),
+        Form::Lines => streamed(NDJSON, follow, None, move |answer| Some(line(id, answer)), turn),
         Form::Warc => {
             let info = record_id();
             let first = warc::warcinfo(info, now, concat!("malla/", env!("CARGO_PKG_VERSION")), "MallaBot");
@@ -146,8 +146,8 @@ fn streamed(
     ([(CONTENT_TYPE, kind)], Body::from_stream(pieces.fuse())).into_response()
 }
 
-fn line(answer: Answered) -> Vec<u8> {
-    let mut line = serde_json::to_vec(&view::fetch::result(answer)).expect("plain text and numbers");
+fn line(job: JobId, answer: Answered) -> Vec<u8> {
+    let mut line = serde_json::to_vec(&view::fetch::result(job, answer)).expect("plain text and numbers");
     line.push(b'\n');
     line
 }

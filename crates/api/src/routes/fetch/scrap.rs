@@ -87,7 +87,7 @@ pub(super) async fn next_event(follow: &mut Follow, job: JobId) -> Option<Event>
     match follow.next().await {
         Ok(Some(answer)) => {
             let id = format!("{job}:{}", answer.n);
-            Event::default().event("result").id(id).json_data(view::fetch::result(answer)).ok()
+            Event::default().event("result").id(id).json_data(view::fetch::result(job, answer)).ok()
         }
         Ok(None) if follow.is_over() => Some(Event::default().event("done").data(format!("{{\"job\":\"{job}\"}}"))),
         Ok(None) => None,

@@ -44,8 +44,11 @@ pub(crate) async fn create(
         versions: new.versions.unwrap_or(usual.versions),
         bytes: new.bytes.unwrap_or(usual.bytes),
     };
+    let watch = new_watch(&spec, group, app.clock.now())?;
+    app.door.admit(group, 1).await?;
     let act = write.act(&who, "watch.begin", &new.url);
-    let watch = app.tours.begin(new_watch(&spec, group, app.clock.now())?, malla_queue::Act { group, ..act }).await?;
+    let watch = app.tours.begin(watch, malla_queue::Act { group, ..act }).await?;
+    app.door.took_in(group, 1).await;
     let place = format!("/api/v1/watches/{}", watch.id);
     Ok((StatusCode::CREATED, [(LOCATION, place)], shown(&app, &watch).await?))
 }

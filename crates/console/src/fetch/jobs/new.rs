@@ -3,7 +3,9 @@
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use malla_fetch::{Job, NewJob, Wanted};
+use malla_fetch::door::Turned;
+use malla_fetch::quota::TooMuch;
+use malla_fetch::{Job, NewJob, Terms, Wanted};
 use malla_queue::{Act, Error};
 use maud::{Markup, html};
 
@@ -60,6 +62,7 @@ pub(crate) async fn start(Shared(console): Shared<Console>, posted: Posted<Chang
 
 async fn ask(console: &Console, person: &Person, fields: &Params) -> Result<Job, Trouble> {
     let wanted = read_urls(fields.raw("urls"), fields.get("anew").is_none())?;
+    let wanted: Vec<Wanted> = wanted.into_iter().map(|wanted| console.fetching.blocked.apply(wanted)).collect();
     let (group, actor) = (owner::read(console, person, fields).await?, person.principal.actor.as_str());
     for wanted in &wanted {
         if let Wanted::Refused { url, why } = wanted {
@@ -67,14 +70,24 @@ async fn ask(console: &Console, person: &Person, fields: &Params) -> Result<Job,
         }
     }
     let detail = serde_json::json!({ "urls": wanted.len() });
-    let job = NewJob { group, wanted, pending_max: console.fetching.pending_max, lanes: console.fetching.lanes };
+    let terms = Terms { prices: console.fetching.prices, ..Terms::default() };
+    let job = NewJob { group, wanted, pending_max: console.fetching.pending_max, lanes: console.fetching.lanes, terms };
     job.check().map_err(|error| Trouble::at("urls", error))?;
+    console.door.admit(group, job.pages()).await.map_err(|turned| match turned {
+        Turned::TooMuch(TooMuch { why, .. }) | Turned::NoCredit(why) => {
+            Trouble::from(Wrong::at("", words::capital(&why)))
+        }
+        Turned::Failed(error) => Trouble::at("urls", error),
+    })?;
     let act = Act { group, detail, ..Act::new(actor, "fetch.ask", "pages") };
-    console.fetch.ask(job, act).await.map_err(|error| match error {
+    let pages = job.pages();
+    let asked = console.fetch.ask(job, act).await.map_err(|error| match error {
         // The URLs stay in the form: they were work to gather.
-        Error::Full { .. } => Wrong::at("", words::capital(&error.to_string())).into(),
+        Error::Full { .. } => Trouble::from(Wrong::at("", words::capital(&error.to_string()))),
         other => Trouble::at("urls", other),
-    })
+    })?;
+    console.door.took_in(group, pages).await;
+    Ok(asked)
 }
 
 /// What can be fetched and what cannot, which gets its reason as its result. Only if nothing can is the form wrong.

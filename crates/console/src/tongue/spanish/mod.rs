@@ -31,11 +31,21 @@ mod notify;
 pub(super) mod pipelines;
 pub(super) mod rooms;
 mod tours;
+mod trust;
 mod wiki;
 mod work;
 
 pub(super) type Pairs = &'static [(&'static str, &'static str)];
 
 /// A room has a table of its own.
-pub(super) const TABLES: &[Pairs] =
-    &[house::PAIRS, work::PAIRS, notify::PAIRS, alerts::PAIRS, fetch::PAIRS, tours::PAIRS, wiki::PAIRS, analyze::PAIRS];
+pub(super) const TABLES: &[Pairs] = &[
+    house::PAIRS,
+    work::PAIRS,
+    notify::PAIRS,
+    alerts::PAIRS,
+    fetch::PAIRS,
+    tours::PAIRS,
+    trust::PAIRS,
+    wiki::PAIRS,
+    analyze::PAIRS,
+];

@@ -5,6 +5,7 @@ mod jobs;
 mod results;
 mod sites;
 pub(crate) mod tours;
+mod trust;
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use malla_queue::{Clock as _, Holder, LaneSettings, LeaseRequest, Leased, Outcom
 use crate::house::{House, Visitor};
 
 const LANES: LaneSettings = LaneSettings { ceiling: 1, gap_ms: 1_000 };
-const PAGES: [&str; 3] = ["/fetch/jobs", "/fetch/sites", "/fetch/devices"];
+const PAGES: [&str; 6] =
+    ["/fetch/jobs", "/fetch/sites", "/fetch/devices", "/fetch/standing", "/fetch/ledger", "/fetch/blocked"];
 
 /// Starts a job with the form; returns its page.
 pub(crate) async fn start(visitor: &Visitor<'_>, urls: &str) -> String {
@@ -35,6 +37,7 @@ pub(crate) async fn join(house: &House, owner: &str, name: &str, country: &str) 
         hostname: format!("{name}.local"),
         address: "192.0.2.7".into(),
         country: Some(country.into()),
+        own: false,
     };
     let secret_hash = format!("{owner} {name}").into_bytes();
     let device = NewDevice { name: name.into(), owner: owner.into(), group: Some(house.ops), about, secret_hash };

@@ -229,8 +229,13 @@ impl House {
             let url = |n: u64| format!("http://site-{}.invalid/page/{job}/{n}", (job * JOB_URLS + n) % 2_000);
             let wanted = (0..JOB_URLS).map(|n| Wanted::read(&url(n), true)).collect();
             let group = self.owner(job);
-            let new =
-                NewJob { group, wanted, pending_max: 1_000_000, lanes: LaneSettings { ceiling: 1, gap_ms: 1_000 } };
+            let new = NewJob {
+                group,
+                wanted,
+                pending_max: 1_000_000,
+                lanes: LaneSettings { ceiling: 1, gap_ms: 1_000 },
+                terms: Default::default(),
+            };
             self.store.fetch.ask(new, Act { group, ..Act::new("malla", "fetch.ask", "pages") }).await?;
         }
         Ok(())

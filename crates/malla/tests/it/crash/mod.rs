@@ -30,6 +30,7 @@ mod shelf;
 mod store_away;
 mod told;
 mod tours;
+mod trust;
 mod upgrade;
 mod world;
 

@@ -29,6 +29,7 @@ pub(super) const ALONE: Variables<'static> = &[
     ("MALLA_FETCH_WORKERS_MIN", "2"),
     ("MALLA_FETCH_GAP_MS", "50"),
     ("MALLA_FETCH_TIMEOUT_S", "1"),
+    ("MALLA_CREDIT_ENABLED", "true"),
 ];
 const PASSAGES: [u64; 2] = [1, 7];
 const KILLS: u64 = 5;
@@ -86,12 +87,17 @@ fn campaign(store: Store) {
 }
 
 /// Lets the clients at a server until it is gone; what it said.
-pub(super) fn until_it_ends(world: &World, mut server: Server, clients: &Clients) -> String {
+pub(super) fn until_it_ends(world: &World, server: Server, clients: &Clients) -> String {
+    until_gone(world, server, |servers| clients.go_to(servers))
+}
+
+/// As [`until_it_ends`], for clients of any sort.
+pub(super) fn until_gone(world: &World, mut server: Server, go_to: impl Fn(Servers)) -> String {
     if server.comes_up() {
-        clients.go_to(world.way_to(&server));
+        go_to(world.way_to(&server));
     }
     let said = server.wait().said.join("\n");
-    clients.go_to(Servers::default());
+    go_to(Servers::default());
     said
 }
 
@@ -143,9 +149,28 @@ impl Clients {
             });
             read.buffer_unordered(AT_ONCE).collect::<()>().await;
             self.all_is_well().await;
+            books_are_in_order(&mut self.caller.clone()).await;
             jobs
         })
     }
+}
+
+/// All accounts sum up to zero, and each answer was paid for once.
+async fn books_are_in_order(caller: &mut Caller) {
+    let (mut told, mut cursor) = (0, String::new());
+    loop {
+        let path = format!("/api/v1/fetch/jobs?limit=200{cursor}");
+        let page = caller.read(&path).await.expect("the server stays up during the audit");
+        let jobs = page["items"].as_array().expect("a list");
+        told += jobs.iter().map(|job| job["done"].as_u64().expect("a number")).sum::<u64>();
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    let audit = caller.read("/api/v1/ledger/audit").await.expect("the server stays up during the audit");
+    let in_order = (&audit["good"], &audit["sum"], &audit["pages_charged"]);
+    assert_eq!(in_order, (&true.into(), &0.into(), &told.into()), "{audit}");
 }
 
 impl Hand {

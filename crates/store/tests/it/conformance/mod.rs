@@ -36,6 +36,8 @@ mod outcomes;
 mod statistics;
 mod submission;
 mod tours;
+mod trust;
+mod trust_ledger;
 mod wiki_ask;
 mod wiki_ask_plain;
 mod wiki_ask_random;

@@ -1,0 +1,150 @@
+//! Which results are checked, and what a fetch for a check shows.
+
+use malla_queue::{Result, UnixMs};
+
+use super::Dispatcher;
+use super::care::{draw, lapsed};
+use super::judge::Case;
+use crate::trust::{CaseFile, Claim, Finding, Glance, Party, Settling, Statement, Watch, find};
+use crate::{Answer, CheckedBody, Device, NOT_ASKED, NewPage, Page, Settled, Settlement, unpack_page};
+
+impl Dispatcher {
+    /// Settles a stranger's result, and notes whether it is checked.
+    pub(super) fn watched(
+        &self,
+        watch: &mut Watch,
+        case: &Case<'_>,
+        trap: Option<String>,
+        answer: Answer,
+        body: Option<CheckedBody>,
+    ) -> Settled {
+        let url = &case.task.url;
+        if let Some(etag) = trap.as_ref().filter(|_| answer.status == 304) {
+            watch.lazy.push((url.clone(), etag.clone()));
+            return case.release("its device said that the page has not changed, which it cannot know");
+        }
+        let conditional = trap.is_some() || !case.task.validators().is_empty();
+        let hash = body.as_ref().map(|body| body.hash);
+        let device = crate::DeviceId(watch.party.device);
+        let glance = Glance { device, url, answer: &answer, body: hash, conditional, now: case.now };
+        let odd = self.free.look(&glance);
+        if let Some(why) = odd {
+            tracing::info!(device = watch.party.name, %url, why, "a result is odd: it is checked");
+        }
+        let mut settled = case.settle(answer, body);
+        let tells = match &settled.outcome {
+            Settlement::Page { page, .. } => page.status != NOT_ASKED,
+            Settlement::Unchanged { .. } | Settlement::Moved { .. } => case.task.robots_of.is_none(),
+            _ => false,
+        };
+        let cv = self.reputes.cv(device);
+        // What differs by place is fetched there because of that: another place is no witness.
+        let tells = tells && case.task.pin.is_none();
+        if tells && (odd.is_some() || watch.rules.is_checked(cv, draw())) {
+            if watch.rules.holds(cv) {
+                // Nobody gets it from the cache before that either.
+                let fresh_until = match &mut settled.outcome {
+                    Settlement::Page { shelf: Some(shelf), .. } => {
+                        Some(std::mem::replace(&mut shelf.fresh_until, UnixMs(0)))
+                    }
+                    _ => None,
+                };
+                watch.held.push((settled.token.task, fresh_until));
+            }
+            match &settled.outcome {
+                Settlement::Moved { to } => {
+                    watch.moved.push((settled.token.task, url.clone(), to.url.to_string()));
+                }
+                _ => watch.drawn.push(settled.token.task),
+            }
+            self.send_to_control();
+        }
+        settled
+    }
+
+    /// Now and then somebody is sent to our own site.
+    fn send_to_control(&self) {
+        let care = &self.options.care;
+        let (Some((base, key)), Some(trust)) = (&care.control, &care.trust) else { return };
+        if !care.rules.sends_to_control(draw()) {
+            return;
+        }
+        let mut nonce = [0; 16];
+        let Some(url) = getrandom::fill(&mut nonce).ok().and_then(|()| crate::control::address(base, nonce)) else {
+            return;
+        };
+        let mark = crate::control::mark(key, url.as_url().path());
+        let (trust, lanes) = (trust.clone(), self.lanes());
+        // By itself: nobody waits for it, and if it is lost there will be others.
+        tokio::spawn(async move {
+            if let Err(error) = trust.control(url, mark, lanes).await {
+                tracing::warn!(%error, "nobody could be sent to the control site");
+            }
+        });
+    }
+
+    /// What a fetch for a check shows.
+    pub(super) async fn compare(
+        &self,
+        device: &Device,
+        case: &Case<'_>,
+        answer: Answer,
+        body: Option<CheckedBody>,
+    ) -> Result<Settled> {
+        let (Some(check), Some(trust)) = (&case.task.check, &self.options.care.trust) else {
+            return Ok(case.drop_it(lapsed(case)));
+        };
+        let Some(file) = trust.case(check.id).await? else { return Ok(case.drop_it(Settlement::Open)) };
+        let settled = case.settle(answer, body);
+        let by = Party::of(device);
+        let (said, page) = match &settled.outcome {
+            Settlement::Open => return Ok(settled),
+            Settlement::Moved { to } => {
+                (Claim { by, status: 302, location: Some(to.url.to_string()), ..Claim::default() }, None)
+            }
+            Settlement::Page { page, .. } => {
+                (Claim { by, status: page.status, ..Claim::default() }, Some(page.clone()))
+            }
+            _ => return Ok(case.drop_it(lapsed(case))),
+        };
+        let finding = find_in(&file, &said, page.as_ref())?;
+        let from = file.check.state;
+        let outcome = Settlement::Checked(Box::new(Settling { check: check.id, from, said, page, finding }));
+        Ok(Settled { outcome, ..settled })
+    }
+}
+
+/// A claim with the body behind it.
+struct Told<'a> {
+    claim: &'a Claim,
+    body: Vec<u8>,
+}
+
+impl<'a> Told<'a> {
+    /// `None` if its page is not kept any more.
+    fn of(claim: Option<&'a Claim>, page: Option<&Page>) -> Result<Option<Self>> {
+        let Some(claim) = claim else { return Ok(None) };
+        Ok(match (claim.page, page) {
+            (Some(_), None) => None,
+            (_, page) => Some(Self { claim, body: page.map(unpack_page).transpose()?.unwrap_or_default() }),
+        })
+    }
+
+    fn statement(&self) -> Statement<'_> {
+        let Claim { by, status, location, unchanged, .. } = self.claim;
+        let status = if *unchanged { 200 } else { *status };
+        Statement { by, status, location: location.as_deref(), body: &self.body, unchanged: *unchanged }
+    }
+}
+
+/// What the fetch shows, with the bodies that are behind the claims.
+fn find_in(file: &CaseFile, said: &Claim, page: Option<&NewPage>) -> Result<Finding> {
+    let check = &file.check;
+    let body = page.and_then(|page| page.body.as_ref());
+    let body = body.map(|body| crate::unpack(&body.packed, body.bytes)).transpose()?.unwrap_or_default();
+    let told = Told { claim: said, body };
+    let first = Told::of(check.first.as_ref(), file.first.as_ref())?;
+    let second = Told::of(check.second.as_ref(), file.second.as_ref())?;
+    let [first, second] = [&first, &second].map(|told| told.as_ref().map(Told::statement));
+    Ok(find(check, first.as_ref(), second.as_ref(), &told.statement()))
+}

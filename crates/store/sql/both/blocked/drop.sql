@@ -1,0 +1,1 @@
+DELETE FROM blocked_site WHERE pattern = $1

@@ -1,0 +1,1 @@
+SELECT pattern, why, contact, actor, at FROM blocked_site ORDER BY pattern

@@ -1,0 +1,1 @@
+UPDATE ledger_account SET carried = carried + $1 WHERE name = $2

@@ -1,0 +1,1 @@
+SELECT transfer, account, amount FROM ledger_entry WHERE transfer = $1

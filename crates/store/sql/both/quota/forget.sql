@@ -1,0 +1,1 @@
+DELETE FROM quota_use WHERE day < $1

@@ -1,0 +1,1 @@
+SELECT pages, bytes FROM quota_use WHERE day = $1 AND client = $2

@@ -1,0 +1,1 @@
+INSERT INTO repute (subject, state) VALUES ($1, $2) ON CONFLICT (subject) DO NOTHING

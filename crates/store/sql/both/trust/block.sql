@@ -1,0 +1,1 @@
+UPDATE device SET blocked = TRUE WHERE id = $1

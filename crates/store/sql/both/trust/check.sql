@@ -1,0 +1,1 @@
+SELECT body FROM trust_check WHERE id = $1

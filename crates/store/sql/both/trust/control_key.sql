@@ -1,0 +1,1 @@
+SELECT secret FROM control_key

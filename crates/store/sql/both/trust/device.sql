@@ -1,0 +1,1 @@
+SELECT name, owner, grp, about FROM device WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM haul WHERE id IN (SELECT id FROM haul WHERE at < $1 ORDER BY at LIMIT $2)

@@ -1,0 +1,1 @@
+DELETE FROM refetch WHERE id = $1

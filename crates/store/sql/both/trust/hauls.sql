@@ -1,0 +1,1 @@
+SELECT pages FROM haul WHERE device = $1 ORDER BY id DESC LIMIT $2

@@ -1,0 +1,1 @@
+SELECT status FROM page WHERE id = $1

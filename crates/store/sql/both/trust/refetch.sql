@@ -1,0 +1,1 @@
+SELECT id, device, urls FROM refetch ORDER BY id LIMIT 1

@@ -1,0 +1,1 @@
+SELECT state FROM repute WHERE subject = $1

@@ -1,0 +1,1 @@
+SELECT subject, state FROM repute

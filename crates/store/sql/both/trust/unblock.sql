@@ -1,0 +1,1 @@
+UPDATE device SET blocked = FALSE WHERE id = $1

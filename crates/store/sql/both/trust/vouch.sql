@@ -1,0 +1,1 @@
+UPDATE page SET verified = TRUE WHERE id = $1

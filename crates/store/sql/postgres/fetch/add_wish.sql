@@ -1,0 +1,1 @@
+INSERT INTO wish (task, job, seq, url) VALUES ($1, $2, $3, $4)
