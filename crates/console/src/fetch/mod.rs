@@ -12,11 +12,14 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::response::Redirect;
 use axum::routing::{get, post};
+use malla_fetch::door::Turned;
+use malla_fetch::quota::TooMuch;
 use malla_fetch::{Job, NO_ANSWER, NOT_ASKED};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
 
 use crate::caller::Person;
+use crate::form::{Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
@@ -95,6 +98,15 @@ pub(crate) async fn live_page(
             None => return tours::live_page(console, person, path, params).await,
         },
     })
+}
+
+impl From<Turned> for Trouble {
+    fn from(turned: Turned) -> Self {
+        match turned {
+            Turned::TooMuch(TooMuch { why, .. }) | Turned::NoCredit(why) => Wrong::at("", words::capital(&why)).into(),
+            Turned::Failed(error) => error.into(),
+        }
+    }
 }
 
 /// The newest jobs, as another page shows them.

@@ -32,6 +32,11 @@ impl Default for CompareSpec {
 }
 
 impl CompareSpec {
+    /// How many it asks for in one round.
+    pub fn pages(&self) -> u64 {
+        self.urls.len().saturating_mul(self.countries.len().max(self.devices as usize).max(1)) as u64
+    }
+
     pub fn check(&self) -> Result<()> {
         let wrong = |why: String| Err(Error::Invalid(why));
         if self.urls.is_empty() || self.urls.len() > URLS_MAX {

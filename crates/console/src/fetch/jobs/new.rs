@@ -3,8 +3,6 @@
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use malla_fetch::door::Turned;
-use malla_fetch::quota::TooMuch;
 use malla_fetch::{Job, NewJob, Terms, Wanted};
 use malla_queue::{Act, Error};
 use maud::{Markup, html};
@@ -73,12 +71,7 @@ async fn ask(console: &Console, person: &Person, fields: &Params) -> Result<Job,
     let terms = Terms { prices: console.fetching.prices, ..Terms::default() };
     let job = NewJob { group, wanted, pending_max: console.fetching.pending_max, lanes: console.fetching.lanes, terms };
     job.check().map_err(|error| Trouble::at("urls", error))?;
-    console.door.admit(group, job.pages()).await.map_err(|turned| match turned {
-        Turned::TooMuch(TooMuch { why, .. }) | Turned::NoCredit(why) => {
-            Trouble::from(Wrong::at("", words::capital(&why)))
-        }
-        Turned::Failed(error) => Trouble::at("urls", error),
-    })?;
+    console.door.admit(group, job.pages()).await?;
     let act = Act { group, detail, ..Act::new(actor, "fetch.ask", "pages") };
     let pages = job.pages();
     let asked = console.fetch.ask(job, act).await.map_err(|error| match error {

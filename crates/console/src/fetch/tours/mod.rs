@@ -10,11 +10,12 @@ pub(crate) mod watches;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, get, post};
-use malla_fetch::tour::{Tour, TourId, TourKind, TourState};
-use malla_queue::UnixMs;
+use malla_fetch::tour::{NewTour, Tour, TourId, TourKind, TourState};
+use malla_queue::{Act, UnixMs};
 use maud::{Markup, html};
 
 use crate::caller::Person;
+use crate::form::Trouble;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
@@ -208,4 +209,13 @@ fn group_of(group: Option<&String>) -> Markup {
 
 fn moment_if(now: UnixMs, at: Option<UnixMs>, shows: bool) -> Markup {
     parts::moment(now, at.filter(|_| shows))
+}
+
+/// Begins a tour of so many pages, if whoever asks may have as many.
+async fn begin(console: &Console, tour: NewTour, pages: u64, act: Act) -> Result<Tour, Trouble> {
+    let group = tour.group;
+    console.door.admit(group, pages).await?;
+    let begun = console.tours.begin(tour, act).await?;
+    console.door.took_in(group, pages).await;
+    Ok(begun)
 }

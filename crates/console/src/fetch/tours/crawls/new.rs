@@ -111,7 +111,7 @@ async fn begin(console: &Console, person: &Person, fields: &Params) -> Result<To
     let group = owner::read(console, person, fields).await?;
     let detail = serde_json::json!({ "seeds": spec.seeds, "limit": spec.pages });
     let act = Act { group, detail, ..Act::new(&person.principal.actor, "crawl.begin", "a crawl") };
-    Ok(console.tours.begin(new_crawl(&spec, group)?, act).await?)
+    super::super::begin(console, new_crawl(&spec, group)?, spec.pages, act).await
 }
 
 fn read(fields: &Params) -> Result<CrawlSpec, Trouble> {

@@ -99,7 +99,7 @@ async fn begin(console: &Console, person: &Person, fields: &Params) -> Result<To
     let spec = read(fields, WatchSpec { url: fields.typed("url").trim().to_owned(), ..WatchSpec::default() })?;
     let group = owner::read(console, person, fields).await?;
     let act = Act { group, ..Act::new(&person.principal.actor, "watch.begin", &spec.url) };
-    Ok(console.tours.begin(new_watch(&spec, group, console.now())?, act).await?)
+    super::super::begin(console, new_watch(&spec, group, console.now())?, 1, act).await
 }
 
 /// Each field is checked with the others as they usually are, so that what is wrong stands next to it.
