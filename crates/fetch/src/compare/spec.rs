@@ -33,7 +33,7 @@ impl Default for CompareSpec {
 
 impl CompareSpec {
     /// How many it asks for in one round.
-    pub fn pages(&self) -> u64 {
+    pub fn asks_for(&self) -> u64 {
         self.urls.len().saturating_mul(self.countries.len().max(self.devices as usize).max(1)) as u64
     }
 

@@ -67,8 +67,10 @@ const DELIVERED_WITHIN: Duration = Duration::from_secs(120);
 #[derive(Clone, Copy)]
 struct Company {
     name: &'static str,
-    others: &'static [(&'static str, fn() -> Manners)],
+    others: &'static [Other],
 }
+
+type Other = (&'static str, fn() -> Manners);
 
 const COMPANY: [Company; 3] = [
     Company { name: "alone", others: &[] },

@@ -52,7 +52,7 @@ pub(crate) async fn start(
         wait_s: new.wait_s.unwrap_or(usual.wait_s),
     };
     let comparison = new_comparison(&spec, group)?;
-    let pages = spec.pages();
+    let pages = spec.asks_for();
     app.door.admit(group, pages).await?;
     let act = write.act(&who, "compare.begin", "a comparison");
     let detail = serde_json::json!({ "urls": spec.urls, "countries": spec.countries, "devices": spec.devices });

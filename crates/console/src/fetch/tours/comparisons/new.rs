@@ -82,7 +82,7 @@ async fn begin(console: &Console, person: &Person, fields: &Params) -> Result<To
     let group = owner::read(console, person, fields).await?;
     let detail = serde_json::json!({ "urls": spec.urls, "countries": spec.countries, "devices": spec.devices });
     let act = Act { group, detail, ..Act::new(&person.principal.actor, "compare.begin", "a comparison") };
-    super::super::begin(console, new_comparison(&spec, group)?, spec.pages(), act).await
+    super::super::begin(console, new_comparison(&spec, group)?, spec.asks_for(), act).await
 }
 
 /// Each field is checked with the others as they usually are, so that what is wrong stands next to it.
