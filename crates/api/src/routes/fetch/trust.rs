@@ -130,7 +130,8 @@ pub(crate) async fn report(
     Path(id): Path<String>,
     write: Write<NoBody>,
 ) -> Result<(StatusCode, Json<CheckView>), Refusal> {
-    let missing = || Refusal::new(Code::NotFound, format!("there is no result {id}: its id stands in it, as in 06a6tgfq30000:1"));
+    let missing =
+        || Refusal::new(Code::NotFound, format!("there is no result {id}: its id stands in it, as in 06a6tgfq30000:1"));
     let (job, n) = id.split_once(':').ok_or_else(missing)?;
     let (job, n) = (job.parse().map_err(|_| missing())?, n.parse().map_err(|_| missing())?);
     if !app.fetching.trust.enabled {
