@@ -63,12 +63,12 @@ pub(crate) async fn acquit(
     Path(id): Path<String>,
     write: Write<NoBody>,
 ) -> Result<Json<StandingView>, Refusal> {
-    let number = id.parse().map_err(|_| Refusal::new(Code::NotFound, format!("device {id}")))?;
+    let number = id.parse().map_err(|_| Refusal::new(Code::NotFound, format!("device {id} does not exist")))?;
     let act = write.act(&who, "device.acquit", &id);
     let repute = app.trust.acquit(&who.scope(), DeviceId(number), app.fetching.trust, act).await?;
     let devices = app.fetch.devices(&who.scope()).await?;
     let device = devices.iter().find(|device| device.id == repute.device);
-    let device = device.ok_or_else(|| Refusal::new(Code::NotFound, format!("device {id}")))?;
+    let device = device.ok_or_else(|| Refusal::new(Code::NotFound, format!("device {id} does not exist")))?;
     Ok(Json(shown(&app, device, &repute)))
 }
 
@@ -130,7 +130,8 @@ pub(crate) async fn report(
     Path(id): Path<String>,
     write: Write<NoBody>,
 ) -> Result<(StatusCode, Json<CheckView>), Refusal> {
-    let missing = || Refusal::new(Code::NotFound, format!("result {id}"));
+    let missing =
+        || Refusal::new(Code::NotFound, format!("there is no result {id}: its id stands in it, as in 06a6tgfq30000:1"));
     let (job, n) = id.split_once(':').ok_or_else(missing)?;
     let (job, n) = (job.parse().map_err(|_| missing())?, n.parse().map_err(|_| missing())?);
     if !app.fetching.trust.enabled {
