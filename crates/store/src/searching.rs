@@ -4,6 +4,7 @@
 //! address is found; what a person types is cut in the same way, and parts that belong together must stand together.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use malla_queue::{Error, Result, TaskId, UnixMs};
 
@@ -20,8 +21,15 @@ const SEARCH_BYTES_MAX: usize = 256;
 pub(crate) const BODIES_MAX: usize = 2_000;
 /// Matches that one step of a search looks at.
 pub(crate) const MATCHES_MAX: usize = 500;
-/// Steps that one page takes before it says that there may be more.
-pub(crate) const STEPS_MAX: usize = 20;
+/// Steps that one page takes before it says that there may be more, and how long it goes on with them.
+const STEPS_MAX: usize = 20;
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The steps of one page: one at least.
+pub(crate) fn steps() -> impl Iterator<Item = usize> {
+    let began = Instant::now();
+    (0..STEPS_MAX).take_while(move |step| *step == 0 || began.elapsed() < PATIENCE)
+}
 
 /// What somebody searches for: each term is words that stand together, and all terms must be there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,6 +24,7 @@ mod problems;
 mod sessions;
 mod subscriptions;
 mod tail;
+mod target;
 mod tasks;
 mod tours;
 mod transport;

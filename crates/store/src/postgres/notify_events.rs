@@ -18,7 +18,7 @@ use crate::listing::Builder;
 use crate::listing_notify::{as_tasks, narrowed};
 use crate::notify_pages::{DISPATCH_SLACK, event_page, notification, notification_page};
 use crate::notify_rows::{EventRow, EventSummaryRow};
-use crate::searching::{STEPS_MAX, Search, Span};
+use crate::searching::{Search, Span, steps};
 
 pub(super) async fn event(client: &impl GenericClient, scope: &Scope, id: EventId) -> Result<Event, Broken> {
     let found = by_id(client, &[id]).await?.pop().filter(|event| scope.sees(event.group));
@@ -88,7 +88,7 @@ async fn events_with(
 ) -> Result<EventPage, Broken> {
     let mut span = Span::new(below.map(|id| id.0), filter.from, filter.to);
     let mut found = Vec::new();
-    for _ in 0..STEPS_MAX {
+    for _ in steps() {
         let matches = search(client, words, span).await?;
         let rows = read::query(client, &Builder::new('$').events_among(filter, matches.ids)).await?;
         found.extend(rows.iter().map(read_event));
@@ -154,7 +154,7 @@ async fn tasks_with(
     let mut span = Span::new(below.map(|mark| mark.0), from, filter.to);
     let tasks = as_tasks(filter);
     let mut found = Vec::new();
-    for _ in 0..STEPS_MAX {
+    for _ in steps() {
         let matches = search(client, words, span).await?;
         let statement = Builder::new('$').among_lanes(lanes.clone()).tasks_of_events(&tasks, matches.ids);
         found.extend(read::query(client, &statement).await?.iter().map(read::read_summary));

@@ -16,7 +16,7 @@ use crate::listing::Builder;
 use crate::listing_notify::{as_tasks, narrowed};
 use crate::notify_pages::{DISPATCH_SLACK, event_page, notification, notification_page};
 use crate::notify_rows::{EventRow, EventSummaryRow};
-use crate::searching::{STEPS_MAX, Search, Span};
+use crate::searching::{Search, Span, steps};
 
 pub(super) fn event(conn: &Connection, scope: &Scope, id: EventId) -> Result<Event> {
     find(conn, id)?.filter(|event| scope.sees(event.group)).ok_or_else(|| Error::NotFound(format!("event {id}")))
@@ -86,7 +86,7 @@ fn events_with(
 ) -> Result<EventPage> {
     let mut span = Span::new(below.map(|id| id.0), filter.from, filter.to);
     let mut found = Vec::new();
-    for _ in 0..STEPS_MAX {
+    for _ in steps() {
         let matches = search(conn, words, span)?;
         found.extend(read::query(conn, Builder::new('?').events_among(filter, matches.ids), read_event)?);
         let Some(next) = matches.next.filter(|_| found.len() < limit) else {
@@ -147,7 +147,7 @@ fn tasks_with(
     let mut span = Span::new(below.map(|mark| mark.0), from, filter.to);
     let tasks = as_tasks(filter);
     let mut found = Vec::new();
-    for _ in 0..STEPS_MAX {
+    for _ in steps() {
         let matches = search(conn, words, span)?;
         let statement = Builder::new('?').among_lanes(lanes.clone()).tasks_of_events(&tasks, matches.ids);
         found.extend(read::query(conn, statement, read::read_summary)?);

@@ -32,7 +32,6 @@ pub(super) const PAIRS: Pairs = &[
     ),
     ("Account", "Cuenta"),
     ("Credits", "Créditos"),
-    ("Last change", "Último cambio"),
     ("All as CSV", "Todo en CSV"),
     ("Note", "Nota"),
     ("Give credit", "Dar crédito"),

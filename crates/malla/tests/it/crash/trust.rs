@@ -33,8 +33,8 @@ const STRANGERS: Variables<'static> = &[
     ("MALLA_CREDIT_ESCROW_PAGES", "5"),
 ];
 const TIMEOUT: Duration = Duration::from_secs(10);
-const PASSAGES: [u64; 3] = [1, 4, 9];
-const KILLS: u64 = 4;
+const PASSAGES: [u64; 2] = [1, 3];
+const KILLS: u64 = 3;
 const SITES: u64 = 6;
 const PAGES: u64 = 20;
 const URLS: u64 = 4;
