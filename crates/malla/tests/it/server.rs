@@ -158,7 +158,12 @@ impl Server {
     /// Waits until the process has ended by itself.
     #[track_caller]
     pub(crate) fn wait(&mut self) -> Ended {
-        let deadline = Instant::now() + DEADLINE;
+        self.wait_for(DEADLINE)
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, patience: Duration) -> Ended {
+        let deadline = Instant::now() + patience;
         let status = poll_until(deadline, || self.child.try_wait().expect("a child"))
             .unwrap_or_else(|| panic!("malla did not end:\n{}", self.said.join("\n")));
         self.said.extend(self.lines.iter());

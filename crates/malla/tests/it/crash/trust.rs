@@ -218,17 +218,18 @@ impl Stranger {
     /// Goes on through every crash, until it is told to stop or turned away.
     async fn work(self, hand: Hand) {
         let http = reqwest::Client::builder().timeout(Duration::from_secs(2)).build().expect("an HTTP client");
+        let mut fetched = Vec::new();
         while hand.goes_on() {
             let servers = hand.caller.known();
             if !servers.urls.is_empty() {
-                self.serve(&servers, &hand, &http).await;
+                self.serve(&servers, &hand, &http, &mut fetched).await;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// Until the server is gone.
-    async fn serve(&self, servers: &Servers, hand: &Hand, http: &reqwest::Client) -> Option<()> {
+    /// Until the server is gone. What was fetched and not taken is brought to the next one, once.
+    async fn serve(&self, servers: &Servers, hand: &Hand, http: &reqwest::Client, fetched: &mut Vec<u8>) -> Option<()> {
         let options = ClientOptions { servers: servers.urls.clone(), token: Some(self.token.clone()), ca_pem: None };
         let client = Client::new(options).expect("a client");
         let join = JoinFleet {
@@ -241,6 +242,9 @@ impl Stranger {
             country: None,
         };
         let device = client.with_token(&client.join_fleet(&join).await.ok()?.secret);
+        if !fetched.is_empty() {
+            device.bring_results(std::mem::take(fetched)).await.ok()?;
+        }
         while hand.goes_on() {
             let wish = LeaseBlock { pages: 8, measures: Measures::default() };
             let lease = tokio::time::timeout(Duration::from_secs(2), device.lease_block(&wish)).await;
@@ -271,7 +275,9 @@ impl Stranger {
                 }
             }
             if !frames.is_empty() {
+                fetched.clone_from(&frames);
                 device.bring_results(frames).await.ok()?;
+                fetched.clear();
             }
         }
         None
