@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use malla_fetch::blocklist::{Blocked, Blocking, Blocklist};
-use malla_fetch::ledger::{HOUSE, Ledger, Prices};
+use malla_fetch::ledger::{Audit, HOUSE, Ledger, Prices};
 use malla_fetch::quota::Quota;
 use malla_fetch::trust::{Trust, TrustRules};
 use malla_fetch::{Care, Fetch, NewJob, Terms, Wanted};
 use malla_queue::{Act, Clock as _, Error, LaneSettings, Once, SystemClock, UnixMs};
 use malla_store::Opened;
+use metrics::{describe_gauge, gauge};
 
 use crate::config::{Config, CreditSettings};
 use crate::duties::{self, Stop};
@@ -19,6 +20,7 @@ use crate::duties::{self, Stop};
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 const REFETCH_KNOWN_FOR: Duration = Duration::from_secs(86_400);
 const BOOKS_EVERY: Duration = Duration::from_secs(60);
+const AUDIT_EVERY: Duration = Duration::from_secs(3_600);
 /// Transfers that are carried forward in one step.
 const CARRY_STEP: usize = 200;
 
@@ -155,7 +157,7 @@ impl Books {
         Self { ledger: store.ledger.clone(), clock: clock.clone(), settings: *settings }
     }
 
-    /// Gives pledges back that are old, and carries old entries forward.
+    /// Gives pledges back that are old, carries old entries forward, and looks whether everything sums up.
     pub(crate) async fn keep(self, stop: Stop) {
         let days = |days: u64| Duration::from_secs(days * 86_400);
         let duty = || async {
@@ -165,6 +167,19 @@ impl Books {
             while self.ledger.carry_forward(before, CARRY_STEP).await? > 0 {}
             Ok(())
         };
-        duties::repeat("keep the books", BOOKS_EVERY, BOOKS_EVERY, stop, duty).await;
+        let audit = || async {
+            let audit = self.ledger.audit().await?;
+            gauge!("malla_ledger_good").set(f64::from(u8::from(audit.is_good())));
+            if !audit.is_good() {
+                let Audit { sum, wrong_accounts, wrong_transfers, .. } = audit;
+                tracing::error!(sum, ?wrong_accounts, ?wrong_transfers, "the books are not in order");
+            }
+            Ok(())
+        };
+        describe_gauge!("malla_ledger_good", "1 if the last audit found the books in order.");
+        tokio::join!(
+            duties::repeat("keep the books", BOOKS_EVERY, BOOKS_EVERY, stop.clone(), duty),
+            duties::repeat("audit the books", BOOKS_EVERY, AUDIT_EVERY, stop, audit),
+        );
     }
 }
