@@ -62,7 +62,7 @@ fn form(person: &Person) -> Markup {
     html! {
         section.card {
             div.card-head { h2 { (t!("Block a site")) } }
-            form method="post" action=(format!("{BLOCKED}/add")) {
+            form.fields method="post" action=(format!("{BLOCKED}/add")) {
                 (parts::form_secret(person))
                 (parts::field(t!("Site"), t!("A host with all below it, or the beginning of a path."), None, html! {
                     input name="site" required placeholder="example.org";
@@ -73,7 +73,7 @@ fn form(person: &Person) -> Markup {
                 (parts::field(t!("Its owner"), t!("Who asked for it, if it was the owner of the site."), None, html! {
                     input name="contact" maxlength="200" placeholder="webmaster@example.org";
                 }))
-                button { (t!("Block")) }
+                div.buttons { button.primary { (t!("Block")) } }
             }
         }
     }

@@ -102,7 +102,7 @@ fn form(person: &Person, params: &Params) -> Markup {
     html! {
         section.card {
             div.card-head { h2 { (t!("Give credit")) } }
-            form method="post" action=(format!("{LEDGER}/topup")) {
+            form.fields method="post" action=(format!("{LEDGER}/topup")) {
                 (parts::form_secret(person))
                 (parts::field(t!("Account"), t!("client:N, user:NAME or house"), None, html! {
                     input name="account" required value=(params.typed("account")) placeholder="client:1";
@@ -111,7 +111,7 @@ fn form(person: &Person, params: &Params) -> Markup {
                     input name="micro" required inputmode="numeric" placeholder="25000000";
                 }))
                 (parts::field(t!("Note"), "", None, html! { input name="note" maxlength="200"; }))
-                button { (t!("Give")) }
+                div.buttons { button.primary { (t!("Give")) } }
             }
         }
     }
