@@ -80,6 +80,14 @@ pub(crate) struct Form<'a> {
     pub(crate) wrong: Option<&'a Wrong>,
 }
 
+impl Default for Form<'_> {
+    /// One that nobody has typed into.
+    fn default() -> Self {
+        static NOTHING: Params = Params::NONE;
+        Self { typed: &NOTHING, wrong: None }
+    }
+}
+
 impl Form<'_> {
     pub(crate) fn error(&self, name: &str) -> Option<&str> {
         self.wrong.filter(|wrong| wrong.field == name).map(|wrong| wrong.sentence.as_str())

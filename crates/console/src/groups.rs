@@ -14,7 +14,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{Administer, Posted, Visitor, go};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 const ROWS: usize = 100;
 /// Members named in the list; the group's own page has them all.
@@ -29,6 +29,15 @@ pub(crate) async fn names(
     ids.sort_unstable();
     ids.dedup();
     Ok(if ids.is_empty() { HashMap::new() } else { console.access.group_names(&ids).await? })
+}
+
+/// The group of this name, if it is one of theirs.
+pub(crate) async fn named(console: &Console, scope: &Scope, name: &str) -> Result<GroupId, Refusal> {
+    match console.access.group(scope, name).await {
+        Ok(group) => Ok(group.id),
+        Err(Error::NotFound(_)) => Err(Refusal::bad(say!("there is no group \"{name}\" for you", name))),
+        Err(other) => Err(other.into()),
+    }
 }
 
 fn path(name: &str) -> String {
@@ -55,6 +64,8 @@ async fn list(
     groups.truncate(ROWS);
     let next = groups.last().filter(|_| more).map(|group| group.name.clone());
     Ok(Page::new("/groups", t!("Groups"))
+        .csv("/groups.csv".to_owned())
+        .api(person, "/api/v1/groups")
         .still(rows(console.now(), &groups))
         .still(parts::pager("/groups", &params.only(&["cursor"]), next, (t!("First"), t!("Further"))))
         .still(html! {
@@ -71,6 +82,21 @@ async fn list(
                 }
             }
         }))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, _: Visitor<Administer>) -> Response {
+    export::csv("groups", &["group", "members", "created_at"], move |after: Option<String>, most| {
+        let console = console.clone();
+        async move {
+            let groups = console.access.groups(&Scope::All, after.as_deref(), most).await?;
+            let next = groups.last().map(|group| group.name.clone()).filter(|_| groups.len() == most);
+            Ok((groups.iter().map(cells).collect(), next))
+        }
+    })
+}
+
+fn cells(group: &Group) -> Vec<String> {
+    vec![group.name.clone(), group.members.join(" "), export::moment(Some(group.created_at))]
 }
 
 fn rows(now: UnixMs, groups: &[Group]) -> Markup {

@@ -14,6 +14,7 @@ mod cluster;
 mod content;
 mod cookie;
 mod difference;
+mod each;
 mod export;
 mod fetch;
 mod form;

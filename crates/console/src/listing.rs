@@ -37,13 +37,24 @@ impl<T> Listed<T> {
         Self { items, next }
     }
 
+    /// Of items that were looked for; `next` is where the look goes on.
+    pub(crate) fn up_to(items: Vec<T>, next: Option<String>) -> Self {
+        Self { items, next }
+    }
+
+    /// Whether there may be more.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.next.is_some()
+    }
+
     /// The page with these rows, called `name` where they are live, and the pager.
+    /// The links keep the fields of `params`.
     pub(crate) fn on(self, page: Page, params: &Params, order: Order, name: &'static str, rows: Markup) -> Page {
         let words = match order {
             Order::NewestFirst => (t!("Newest"), t!("Older")),
             Order::ByName => (t!("First"), t!("Further")),
         };
-        let pager = parts::pager(page.place(), &params.only(&["cursor"]), self.next, words);
+        let pager = parts::pager(page.place(), params, self.next, words);
         if order == Order::NewestFirst && params.get("cursor").is_some() {
             return page.still(rows).still(pager);
         }

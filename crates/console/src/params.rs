@@ -15,6 +15,8 @@ use crate::words;
 pub(crate) struct Params(Vec<(String, String)>);
 
 impl Params {
+    pub(crate) const NONE: Params = Params(Vec::new());
+
     pub(crate) fn parse(text: &[u8]) -> Self {
         Self(form_urlencoded::parse(text).into_owned().collect())
     }

@@ -13,6 +13,8 @@ use crate::House;
 /// Minutes that are kept.
 pub(crate) const MINUTES: usize = 60;
 const MINUTE: Duration = Duration::from_secs(60);
+/// A look that failed is taken again after this.
+const AGAIN: Duration = Duration::from_secs(2);
 /// Groups that are looked at, one by one.
 const GROUPS_MAX: usize = 200;
 
@@ -62,13 +64,7 @@ struct Known {
 impl Pulse {
     /// What was done since the last look counts for this minute.
     pub(crate) fn take(&self, whose: Option<GroupId>, counts: &[KindCounts]) {
-        let mut now = Look::new();
-        for row in counts {
-            let of = |state| row.counts.of(state);
-            let done = of(State::Succeeded) + of(State::Notified);
-            let beat = Beat { came: row.counts.total(), done, failed: of(State::Failed) };
-            now.entry(room_of(row.kind.as_str()).to_owned()).or_default().add(beat);
-        }
+        let now = look_at(counts);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.entry(whose).or_default();
         if let Some(before) = &known.last {
@@ -82,21 +78,42 @@ impl Pulse {
         known.last = Some(now);
     }
 
-    /// The last hour of a room, as far as this scope sees it.
-    pub(crate) fn hour(&self, scope: &Scope, room: &str) -> Hour {
+    /// The last hour of a room, as far as this scope sees it. The last minute is the one that runs: what these counters,
+    /// the scope's as they are now, have more than they had at the last look.
+    pub(crate) fn hour(&self, scope: &Scope, room: &str, counts: &[KindCounts]) -> Hour {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let whose: Vec<Option<GroupId>> = match scope {
             Scope::All => vec![None],
             Scope::Groups(groups) => groups.iter().copied().map(Some).collect(),
         };
+        let known: Vec<&Known> = whose.iter().filter_map(|whose| known.get(whose)).collect();
         let mut hour = [Beat::default(); MINUTES];
-        for known in whose.iter().filter_map(|whose| known.get(whose)) {
-            for (place, minute) in hour.iter_mut().rev().zip(known.minutes.iter().rev()) {
+        let [minutes @ .., running] = &mut hour;
+        let mut before = Beat::default();
+        for known in &known {
+            for (place, minute) in minutes.iter_mut().rev().zip(known.minutes.iter().rev()) {
                 place.add(minute.get(room).copied().unwrap_or_default());
             }
+            before.add(known.last.as_ref().and_then(|last| last.get(room)).copied().unwrap_or_default());
+        }
+        // Of a group that was never looked at, nobody knows what is new.
+        if known.len() == whose.len() {
+            *running = look_at(counts).get(room).copied().unwrap_or_default().since(before);
         }
         hour
     }
+}
+
+/// The counters by room.
+fn look_at(counts: &[KindCounts]) -> Look {
+    let mut look = Look::new();
+    for row in counts {
+        let of = |state| row.counts.of(state);
+        let done = of(State::Succeeded) + of(State::Notified);
+        let beat = Beat { came: row.counts.total(), done, failed: of(State::Failed) };
+        look.entry(room_of(row.kind.as_str()).to_owned()).or_default().add(beat);
+    }
+    look
 }
 
 /// `notify` of `notify.deliver`
@@ -113,6 +130,7 @@ pub(crate) async fn beat(house: Weak<House>) {
         let Some(house) = house.upgrade() else { return };
         if let Err(error) = look(&house).await {
             tracing::debug!(%error, "the counters cannot be read now");
+            minute.reset_after(AGAIN);
         }
     }
 }
@@ -142,15 +160,28 @@ mod tests {
     #[test]
     fn a_minute_is_what_changed_since_the_last_look() {
         let pulse = Pulse::default();
-        pulse.take(None, &[counts("fetch.page", 5, 1_000, 0)]);
-        assert_eq!(pulse.hour(&Scope::All, "fetch"), [Beat::default(); MINUTES], "what was before is not known");
-        pulse.take(None, &[counts("fetch.page", 3, 1_004, 1), counts("fetch.robots", 0, 1, 0)]);
-        assert_eq!(pulse.hour(&Scope::All, "fetch")[MINUTES - 1], Beat { came: 4, done: 5, failed: 1 });
-        assert_eq!(pulse.hour(&Scope::All, "wiki"), [Beat::default(); MINUTES]);
+        let (first, then) =
+            ([counts("fetch.page", 5, 1_000, 0)], [counts("fetch.page", 3, 1_004, 1), counts("fetch.robots", 0, 1, 0)]);
+        assert_eq!(pulse.hour(&Scope::All, "fetch", &first), [Beat::default(); MINUTES], "nobody has looked yet");
+        pulse.take(None, &first);
+        assert_eq!(
+            pulse.hour(&Scope::All, "fetch", &first),
+            [Beat::default(); MINUTES],
+            "what was before is not known"
+        );
+        // The minute that runs shows at once.
+        let beat = Beat { came: 4, done: 5, failed: 1 };
+        assert_eq!(pulse.hour(&Scope::All, "fetch", &then)[MINUTES - 1], beat);
+        pulse.take(None, &then);
+        let hour = pulse.hour(&Scope::All, "fetch", &then);
+        assert_eq!((hour[MINUTES - 2], hour[MINUTES - 1]), (beat, Beat::default()), "it counts once");
+        assert_eq!(pulse.hour(&Scope::All, "wiki", &then), [Beat::default(); MINUTES]);
         // The oldest are forgotten: there are fewer than before.
-        pulse.take(None, &[counts("fetch.page", 3, 100, 1), counts("fetch.robots", 0, 1, 0)]);
-        assert_eq!(pulse.hour(&Scope::All, "fetch")[MINUTES - 1], Beat::default());
-        assert_eq!(pulse.hour(&Scope::All, "fetch")[MINUTES - 2], Beat { came: 4, done: 5, failed: 1 });
+        let fewer = [counts("fetch.page", 3, 100, 1), counts("fetch.robots", 0, 1, 0)];
+        assert_eq!(pulse.hour(&Scope::All, "fetch", &fewer)[MINUTES - 1], Beat::default());
+        pulse.take(None, &fewer);
+        let hour = pulse.hour(&Scope::All, "fetch", &fewer);
+        assert_eq!((hour[MINUTES - 3], hour[MINUTES - 2]), (beat, Beat::default()));
     }
 
     #[test]
@@ -160,8 +191,13 @@ mod tests {
             pulse.take(Some(one), &[counts("drill", n, 0, 0)]);
             pulse.take(Some(two), &[counts("drill", 3 * n, 0, 0)]);
         }
-        let came = |groups: Vec<GroupId>| pulse.hour(&Scope::Groups(groups), "drill")[MINUTES - 1].came;
-        assert_eq!((came(vec![one]), came(vec![one, two]), came(vec![])), (2, 8, 0));
+        let came = |groups: Vec<GroupId>, now: u64| {
+            let hour = pulse.hour(&Scope::Groups(groups), "drill", &[counts("drill", now, 0, 0)]);
+            (hour[MINUTES - 2].came, hour[MINUTES - 1].came)
+        };
+        assert_eq!((came(vec![one], 3), came(vec![one, two], 9)), ((2, 1), (8, 1)));
+        assert_eq!(came(vec![one, GroupId(3)], 100), (2, 0), "one was never looked at");
+        assert_eq!(pulse.hour(&Scope::Groups(vec![]), "drill", &[]), [Beat::default(); MINUTES]);
     }
 
     #[test]
@@ -170,7 +206,8 @@ mod tests {
         for n in 0..200 {
             pulse.take(None, &[counts("drill", n, 0, 0)]);
         }
-        assert_eq!(pulse.hour(&Scope::All, "drill"), [Beat { came: 1, done: 0, failed: 0 }; MINUTES]);
+        let hour = pulse.hour(&Scope::All, "drill", &[counts("drill", 200, 0, 0)]);
+        assert_eq!(hour, [Beat { came: 1, done: 0, failed: 0 }; MINUTES]);
         let known = pulse.known.lock().unwrap();
         assert_eq!(known[&None].minutes.len(), MINUTES);
     }

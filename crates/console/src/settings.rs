@@ -1,6 +1,7 @@
 //! The settings that are in force, and where each came from. For admins.
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use maud::{Markup, html};
 
 use crate::frame::Page;
@@ -8,7 +9,7 @@ use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::tongue::Text;
 use crate::visitor::{Administer, Visitor};
-use crate::{Console, Setting, parts};
+use crate::{Console, Setting, export, parts};
 
 pub(crate) const SETTINGS: &str = "/settings";
 const NAMES: &[&str] = &["search", "from"];
@@ -25,21 +26,12 @@ pub(crate) async fn show(
     _: Visitor<Administer>,
     params: Params,
 ) -> Result<Page, Refusal> {
-    let all = &console.settings.effective;
-    let search = params.get("search").map(str::to_lowercase);
-    let wanted = |setting: &&Setting| {
-        let found = |search: &String| {
-            setting.key.to_lowercase().contains(search) || setting.value.to_lowercase().contains(search)
-        };
-        search.as_ref().is_none_or(found) && params.get("from").is_none_or(|from| setting.source.starts_with(from))
-    };
-    let mut shown: Vec<&Setting> = all.iter().filter(wanted).collect();
-    // What belongs to no section comes first.
-    shown.sort_by_key(|setting| section(setting));
+    let (all, shown) = (&console.settings.effective, found(&console, &params));
     let page = Page::new(SETTINGS, t!("Settings"))
         .lead(html! {
             (t!("What this process runs with. A later source wins: the defaults, the file, variables, flags. Changes need a restart."))
         })
+        .csv(params.only(NAMES).link("/settings.csv"))
         .still(filters(&params));
     if shown.is_empty() {
         let next = (!all.is_empty()).then_some((SETTINGS, t!("Show all settings")));
@@ -50,6 +42,26 @@ pub(crate) async fn show(
             html! { @for section in shown.chunk_by(|one, other| section(one) == section(other)) { (card(section)) } },
         )
         .still(by_hand()))
+}
+
+/// Those that match; what belongs to no section comes first.
+fn found<'a>(console: &'a Console, params: &Params) -> Vec<&'a Setting> {
+    let search = params.get("search").map(str::to_lowercase);
+    let wanted = |setting: &&Setting| {
+        let found = |search: &String| {
+            setting.key.to_lowercase().contains(search) || setting.value.to_lowercase().contains(search)
+        };
+        search.as_ref().is_none_or(found) && params.get("from").is_none_or(|from| setting.source.starts_with(from))
+    };
+    let mut found: Vec<&Setting> = console.settings.effective.iter().filter(wanted).collect();
+    found.sort_by_key(|setting| section(setting));
+    found
+}
+
+/// Secrets are masked here as on the page.
+pub(crate) async fn csv(Shared(console): Shared<Console>, _: Visitor<Administer>, params: Params) -> Response {
+    let cells = |setting: &&Setting| vec![setting.key.clone(), setting.value.clone(), setting.source.clone()];
+    export::csv_of("settings", &["key", "value", "source"], found(&console, &params).iter().map(cells).collect())
 }
 
 /// `http` of `http.body_bytes_max`

@@ -15,7 +15,7 @@ use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
 use crate::tongue::Text;
 use crate::visitor::{Administer, Posted, Visitor, go};
-use crate::{Console, parts, users, words};
+use crate::{Console, export, parts, users, words};
 
 const ROWS: usize = 100;
 const PREFIX: &str = "malla_";
@@ -52,10 +52,37 @@ async fn list(
     tokens.truncate(ROWS);
     let next = tokens.last().filter(|_| more).map(|token| token.name.clone());
     Ok(Page::new("/tokens", t!("Tokens"))
+        .csv("/tokens.csv".to_owned())
+        .api(person, "/api/v1/tokens")
         .still(news)
         .still(rows(person, console.now(), &tokens))
         .still(parts::pager("/tokens", &params.only(&["cursor"]), next, (t!("First"), t!("Further"))))
         .still(form(person, typed, error)))
+}
+
+/// Who has which; what they are worth nobody is told.
+pub(crate) async fn csv(Shared(console): Shared<Console>, _: Visitor<Administer>) -> Response {
+    const COLUMNS: [&str; 7] = ["token", "role", "group", "created_at", "created_by", "last_used_at", "expires_at"];
+    export::csv("tokens", &COLUMNS, move |after: Option<String>, most| {
+        let console = console.clone();
+        async move {
+            let tokens = console.access.tokens(&Scope::All, after.as_deref(), most).await?;
+            let next = tokens.last().map(|token| token.name.clone()).filter(|_| tokens.len() == most);
+            Ok((tokens.iter().map(cells).collect(), next))
+        }
+    })
+}
+
+fn cells(token: &Token) -> Vec<String> {
+    vec![
+        token.name.clone(),
+        token.role.name().to_owned(),
+        token.group.clone().unwrap_or_default(),
+        export::moment(Some(token.created_at)),
+        token.created_by.clone(),
+        export::moment(token.last_used_at),
+        export::moment(token.expires_at),
+    ]
 }
 
 fn rows(person: &Person, now: UnixMs, tokens: &[Token]) -> Markup {

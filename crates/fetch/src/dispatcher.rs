@@ -170,8 +170,10 @@ impl Dispatcher {
         let _asking = self.fleet.asks(device, self.clock.now());
         let deadline = Instant::now() + self.options.wait;
         let mut arrivals = self.queue.arrivals(&room());
+        let mut pinned = self.fetch.pinned();
         loop {
             arrivals.mark_unchanged();
+            pinned.mark_unchanged();
             let (block, next_at) = self.take(device, wish.pages.clamp(1, BLOCK_MAX)).await.map_err(away)?;
             if changes.has_changed().unwrap_or(false) {
                 changes.mark_unchanged();
@@ -186,6 +188,7 @@ impl Dispatcher {
             let until = next_at.map_or(deadline, |at| deadline.min(Instant::now() + self.clock.now().until(at)));
             tokio::select! {
                 _ = arrivals.changed() => {}
+                Ok(()) = pinned.changed() => {}
                 _ = changes.changed() => self.refuse_blocked(device, wish.measures).await?,
                 () = tokio::time::sleep_until(until) => {}
                 () = &mut gone => return Ok(Block::default()),

@@ -9,13 +9,15 @@ pub(crate) mod free;
 mod likeness;
 mod verbs;
 mod verdict;
+mod watching;
 pub mod world;
 
-pub use case::{Check, CheckId, CheckKind, CheckState, CheckTask, Claim, Consequence, Finding, Party, Settling, Watch};
+pub use case::{Check, CheckId, CheckKind, CheckState, CheckTask, Claim, Consequence, Finding, Party, Settling};
 pub use free::{FreeChecks, Glance};
 pub use likeness::{Likeness, likeness};
 pub use verbs::{CaseFile, DeviceRepute, Refetch, Trust};
 pub use verdict::{Agreement, Statement, Verdict, agreement, find};
+pub use watching::{Moved, Watch};
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +62,7 @@ impl TrustRules {
         draw < self.chance(cv) * TRAP_SHARE
     }
 
-    /// Whether, besides a check, somebody is sent to our own control site.
+    /// Whether, besides a check, somebody is sent for a page that we know, of ours or of others.
     pub fn sends_to_control(&self, draw: f64) -> bool {
         draw < CONTROL_SHARE
     }
@@ -73,7 +75,7 @@ impl TrustRules {
 
 /// For each page that is checked, pages that get a validator that no page has.
 const TRAP_SHARE: f64 = 0.25;
-/// For each page that is checked, devices that are sent to our own control site.
+/// For each page that is checked, devices that are sent for a page that we know.
 const CONTROL_SHARE: f64 = 0.125;
 /// Sites of strikes that are remembered.
 const SITES_MAX: usize = 8;

@@ -21,6 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const REFETCH_KNOWN_FOR: Duration = Duration::from_secs(86_400);
 const BOOKS_EVERY: Duration = Duration::from_secs(60);
 const AUDIT_EVERY: Duration = Duration::from_secs(3_600);
+/// The first one of a new leader: whoever repairs the books wants to know.
+const AUDIT_FIRST: Duration = Duration::from_secs(5);
 /// Transfers that are carried forward in one step.
 const CARRY_STEP: usize = 200;
 
@@ -179,7 +181,7 @@ impl Books {
         describe_gauge!("malla_ledger_good", "1 if the last audit found the books in order.");
         tokio::join!(
             duties::repeat("keep the books", BOOKS_EVERY, BOOKS_EVERY, stop.clone(), duty),
-            duties::repeat("audit the books", BOOKS_EVERY, AUDIT_EVERY, stop, audit),
+            duties::repeat("audit the books", AUDIT_FIRST, AUDIT_EVERY, stop, audit),
         );
     }
 }

@@ -67,6 +67,8 @@ pub struct Leased {
     pub started_at: UnixMs,
     pub expires_at: UnixMs,
     pub holder: String,
+    /// Its lane had no place left when it was taken, or nobody knows: others may wait for its end.
+    pub awaited: bool,
 }
 
 /// What one call of `lease` gives.

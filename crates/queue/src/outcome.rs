@@ -280,6 +280,7 @@ mod tests {
             started_at: UnixMs(999_000),
             expires_at: UnixMs(1_029_000),
             holder: "member:m".into(),
+            awaited: true,
         }
     }
 

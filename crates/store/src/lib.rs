@@ -38,6 +38,7 @@ pub mod sqlite;
 mod taken;
 mod tour_rows;
 mod trust;
+mod trust_cases;
 mod verifying;
 mod wiki_ask;
 mod wiki_change;

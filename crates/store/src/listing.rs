@@ -1,6 +1,6 @@
 //! The SQL of lists with filters, the same on both stores but for the mark of a parameter.
 //!
-//! A list is answered in bounded steps: an index gives at most [`SCAN_MAX`] candidates, newest first, and the rest of
+//! A list is answered in bounded steps: an index gives so many candidates at most ([`SCAN_MAX`]), newest first, and the rest of
 //! the filter is applied to these. A filter that matches little costs several small pages rather than one long wait.
 
 use malla_access::AuditFilter;
@@ -8,8 +8,9 @@ use malla_queue::{GroupId, LaneFilter, LaneKey, Scope, State, TaskFilter, TaskId
 
 use crate::codes::Code;
 
-/// Candidates that one page looks at.
+/// Candidates that one page looks at. PostgreSQL takes several times as long for one.
 const SCAN_MAX: usize = 10_000;
+const SCAN_MAX_SHARED: usize = 2_000;
 /// Ways into the tasks of which each may give that many; of more ways each gives less.
 const PATHS_FULL: usize = 8;
 /// Candidates from each way at least: as many as the longest page.
@@ -67,6 +68,10 @@ impl Builder {
         }
     }
 
+    pub(crate) fn scan_max(&self) -> usize {
+        if self.mark == '?' { SCAN_MAX } else { SCAN_MAX_SHARED }
+    }
+
     pub(crate) fn done(self, sql: String) -> Statement {
         Statement { sql, params: self.params }
     }
@@ -93,7 +98,7 @@ impl Builder {
     fn task_candidates(&mut self, filter: &TaskFilter, below: Option<TaskId>) -> Option<(String, usize)> {
         let range = self.range(below.map(|id| id.0), filter.from, filter.to);
         let paths = self.paths(filter)?;
-        candidates("task", &range, &paths)
+        candidates("task", &range, &paths, self.scan_max())
     }
 
     /// The ids below one and between two times.
@@ -262,8 +267,8 @@ pub(crate) fn escape_like(text: &str) -> String {
 
 /// What each path finds in the table, newest first: together the newest of all paths, and how many at most. (The newest
 /// few of each path hold the newest few of all.)
-pub(crate) fn candidates(table: &str, range: &str, paths: &[String]) -> Option<(String, usize)> {
-    let most = if paths.len() <= PATHS_FULL { SCAN_MAX } else { (SCAN_MAX * PATHS_FULL / paths.len()).max(PATH_MIN) };
+pub(crate) fn candidates(table: &str, range: &str, paths: &[String], most: usize) -> Option<(String, usize)> {
+    let most = if paths.len() <= PATHS_FULL { most } else { (most * PATHS_FULL / paths.len()).max(PATH_MIN) };
     let scan = |path: &String| {
         format!("SELECT id FROM (SELECT id FROM {table} WHERE {path} AND {range} ORDER BY id DESC LIMIT {most}) s")
     };

@@ -76,7 +76,7 @@ impl Builder {
             }
             (None, Scope::All) => vec!["id IS NOT NULL".into()],
         };
-        candidates("event", &range, &paths)
+        candidates("event", &range, &paths, self.scan_max())
     }
 
     fn event_conditions(&mut self, filter: &EventFilter) -> String {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use malla_fetch::ledger::{Account, HOUSE, Transfer};
 use malla_fetch::trust::{
-    CaseFile, Check, CheckId, CheckKind, Claim, Consequence, DeviceRepute, Finding, Party, Refetch, Repute, Settling,
+    Check, CheckId, CheckKind, CheckState, Claim, Consequence, DeviceRepute, Finding, Party, Refetch, Repute, Settling,
     TrustRules, Watch,
 };
-use malla_fetch::{About, Answered, Device, DeviceId, JobId, Page, PageId, PageTask, PageUrl, Settled, Settlement};
+use malla_fetch::{About, Device, DeviceId, JobId, PageId, PageTask, PageUrl, Settled, Settlement};
 use malla_queue::{Act, Error, Event, GroupId, LaneSettings, TaskId, UnixMs};
 
-use crate::bodies::{Depot, Outside, fetch_answers};
-use crate::fetch_rows::{DEVICES, PageRow, from_json, to_json};
+use crate::fetch_rows::{DEVICES, from_json, to_json};
 use crate::ledger;
 use crate::rows::{Hands, Held, Row, Rows, both, one, values};
+pub(crate) use crate::trust_cases::{case, checks, complete};
 
 /// Commits of a device that are looked through for what to evict.
 const HAULS_MAX: i64 = 200;
@@ -30,13 +30,25 @@ const GIVEN_UP_MS: i64 = 2 * 86_400_000;
 /// What a commit brought that may be checked: the task, the page's URL and what was claimed.
 pub(crate) type Claimed = (TaskId, PageUrl, Claim);
 
+/// What a commit brought that is to be checked.
+#[derive(Debug, Default)]
+pub(crate) struct Doubts {
+    pub(crate) claimed: Vec<Claimed>,
+    /// Those who wait for the check of a page.
+    pub(crate) held: Vec<Held>,
+    /// Tasks that were redirected, and those who wait have not followed.
+    pub(crate) stayed: Vec<i64>,
+}
+
+/// Pages that were checked within this time are known.
+const KNOWN_FOR_MS: f64 = 86_400_000.0;
+
 /// Opens the checks of a commit and takes in those that ended.
 pub(crate) async fn after_commit<H: Hands>(
     hands: &mut H,
     watch: Option<&Watch>,
     lanes: LaneSettings,
-    claimed: &[Claimed],
-    held: Vec<Held>,
+    doubts: Doubts,
     settled: &[&Settled],
 ) -> Result<(), H::Error> {
     let rules = watch.map(|watch| watch.rules).unwrap_or_default();
@@ -46,11 +58,12 @@ pub(crate) async fn after_commit<H: Hands>(
         }
     }
     let Some(watch) = watch.filter(|watch| watch.checks()) else { return Ok(()) };
+    let Doubts { claimed, held, stayed } = doubts;
     let mut waiting: BTreeMap<i64, Vec<Held>> = BTreeMap::new();
     for held in held {
         waiting.entry(held.of).or_default().push(held);
     }
-    for (task, url, claim) in claimed {
+    for (task, url, claim) in &claimed {
         let held = waiting.remove(&task.0).unwrap_or_default();
         if held.is_empty() && !watch.drawn.contains(task) {
             continue;
@@ -63,8 +76,21 @@ pub(crate) async fn after_commit<H: Hands>(
         }
     }
     let taken = |task: &TaskId| settled.iter().any(|settled| settled.token.task == *task);
-    for (_, url, to) in watch.moved.iter().filter(|(task, ..)| taken(task)) {
-        let claim = Claim { status: 302, location: Some(to.clone()), ..Claim::default() };
+    for moved in watch.moved.iter().filter(|moved| taken(&moved.task)) {
+        let held = stayed.contains(&moved.task.0);
+        if !held && !moved.drawn {
+            continue;
+        }
+        let claim = Claim { status: 302, location: Some(moved.to.url.to_string()), ..Claim::default() };
+        let check = watch.check(CheckId(TaskId(hands.new_id().await?)), &moved.from, claim, hands.now());
+        let check = open(hands, Check { held, hops: moved.to.hops, ..check }, lanes).await?;
+        if held {
+            hands.move_wishes(moved.task, check.task).await?;
+        }
+    }
+    for (_, url, page) in watch.robots.iter().filter(|(task, ..)| taken(task)) {
+        let kept = PageId(TaskId(hands.add_page(page, None).await?));
+        let claim = Claim { status: page.status, page: Some(kept), ..Claim::default() };
         let check = watch.check(CheckId(TaskId(hands.new_id().await?)), url, claim, hands.now());
         open(hands, check, lanes).await?;
     }
@@ -132,6 +158,11 @@ async fn settle<H: Hands>(
             Consequence::Apart { by, site } => {
                 lied(hands, &check, &by, |repute| repute.stood_apart(rules, &site)).await?;
             }
+            Consequence::Follow { to } => {
+                let url = PageUrl::parse(&to).map_err(|why| Error::Internal(why.to_string()))?;
+                let task = hands.submit(PageTask { hops: check.hops, ..PageTask::new(url) }.to_task(lanes)).await?;
+                hands.move_wishes(check.task, task).await?;
+            }
             Consequence::Trial => {
                 let task = hands.submit(check.to_task()?.to_task(lanes)).await?;
                 hands.move_wishes(check.task, task).await?;
@@ -146,10 +177,23 @@ async fn settle<H: Hands>(
             }
         }
     }
+    if matches!(check.state, CheckState::Cleared | CheckState::Upheld) {
+        ask_again_for_robots(hands, &check).await?;
+    }
     let [first, second] = devices(&check);
     let row = values![check.state.name(), first, second, check.ended_at, to_json(&check), check.id.0.0];
     hands.run(both!("trust/write_check"), row).await?;
     Ok(())
+}
+
+/// Not all agreed about a site's robots.txt: what we know of it holds no longer.
+async fn ask_again_for_robots<H: Hands>(hands: &mut H, check: &Check) -> Result<(), H::Error> {
+    match PageUrl::parse(&check.url) {
+        Ok(url) if url.path_and_query() == "/robots.txt" => {
+            hands.run(both!("trust/forget_robots"), values![url.site().lane().as_str()]).await.map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn tell<H: Hands>(hands: &mut H, task: TaskId, page: Option<PageId>, verified: bool) -> Result<(), H::Error> {
@@ -218,6 +262,8 @@ async fn lied<H: Hands>(
 
 /// Blocks the device, takes its pledge, and forgets what it brought of late.
 async fn convict<H: Hands>(hands: &mut H, check: &Check, by: &Party) -> Result<(), H::Error> {
+    // What it is bringing at this moment comes first, and is forgotten with the rest.
+    let device = hands.locked(both!("trust/device"), values![by.device]).await?.into_iter().next();
     hands.run(both!("trust/block"), values![by.device]).await?;
     let rows = hands.rows(both!("trust/hauls"), values![by.device, HAULS_MAX]).await?;
     let mut pages: Vec<i64> = Vec::new();
@@ -236,8 +282,7 @@ async fn convict<H: Hands>(hands: &mut H, check: &Check, by: &Party) -> Result<(
     if forfeited > 0 {
         ledger::post(hands, Transfer::between(escrow, Account::House, forfeited), "forfeit", Some(&note)).await?;
     }
-    let group = one(hands, both!("trust/device"), values![by.device]).await?;
-    let group = group.and_then(|row| row[2].maybe_int()).map(GroupId);
+    let group = device.and_then(|row| row[2].maybe_int()).map(GroupId);
     let body = serde_json::json!({
         "device": by.device, "name": by.name, "owner": by.owner, "check": check.id.to_string(), "url": check.url,
         "evicted": evicted, "forfeited_micro": forfeited,
@@ -293,72 +338,6 @@ pub(crate) async fn reputes<R: Rows>(rows: &mut R, devices: Vec<Device>) -> Resu
     Ok(devices.iter().map(read).collect())
 }
 
-/// A check with its pages, whose bodies may lie outside.
-pub(crate) type Filed = (Check, [Option<Outside<Page>>; 2]);
-
-pub(crate) async fn case<R: Rows>(rows: &mut R, id: CheckId) -> Result<Option<Filed>, R::Error> {
-    let Some(row) = one(rows, both!("trust/check"), values![id.0.0]).await? else { return Ok(None) };
-    let check: Check = from_json(row[0].text()?)?;
-    let first = page_of(rows, check.first.as_ref()).await?;
-    let second = page_of(rows, check.second.as_ref()).await?;
-    Ok(Some((check, [first, second])))
-}
-
-/// The file with all bodies.
-pub(crate) async fn complete(depot: Option<&Depot>, filed: Option<Filed>) -> Result<Option<CaseFile>, Error> {
-    let Some((check, pages)) = filed else { return Ok(None) };
-    let mut whole = Vec::with_capacity(2);
-    for page in pages {
-        let answered = |page: Page| Answered { n: 0, url: page.url.clone(), from_cache: false, page };
-        let row = page.map(|(page, object)| (answered(page), object));
-        whole.push(fetch_answers(depot, row.into_iter().collect()).await?.pop().map(|answered| answered.page));
-    }
-    let second = whole.pop().flatten();
-    Ok(Some(CaseFile { check, first: whole.pop().flatten(), second }))
-}
-
-async fn page_of<R: Rows>(rows: &mut R, claim: Option<&Claim>) -> Result<Option<Outside<Page>>, R::Error> {
-    let Some(page) = claim.and_then(|claim| claim.page) else { return Ok(None) };
-    let row = one(rows, both!("trust/page"), values![page.0.0]).await?;
-    let read = |row: Row| {
-        let row = read_page(&row)?;
-        let object = row.object.clone();
-        Ok::<_, Error>((row.read(page.0.0)?, object))
-    };
-    Ok(row.map(read).transpose()?)
-}
-
-fn read_page(row: &Row) -> Result<PageRow, Error> {
-    Ok(PageRow {
-        url: row[0].text()?.to_owned(),
-        status: i32::try_from(row[1].int()?).unwrap_or(0),
-        headers: row[2].text()?.to_owned(),
-        bytes: row[3].int()?,
-        trouble: row[4].maybe_text(),
-        note: row[5].maybe_text(),
-        fetched_at: row[6].int()?,
-        took_ms: row[7].int()?,
-        device: row[8].maybe_text(),
-        packed: row[9].maybe_bytes(),
-        object: row[10].maybe_text(),
-        ..PageRow::default()
-    })
-}
-
-pub(crate) async fn checks<R: Rows>(
-    rows: &mut R,
-    device: Option<DeviceId>,
-    below: Option<CheckId>,
-    limit: usize,
-) -> Result<Vec<Check>, R::Error> {
-    let (below, limit) = (below.map_or(i64::MAX, |id| id.0.0), limit as u64);
-    let found = match device {
-        Some(device) => rows.rows(both!("trust/checks_of"), values![device.0, below, limit]).await?,
-        None => rows.rows(both!("trust/checks"), values![below, limit]).await?,
-    };
-    Ok(found.iter().map(|row| from_json(row[0].text()?)).collect::<Result<_, Error>>()?)
-}
-
 pub(crate) async fn waiting<R: Rows>(rows: &mut R) -> Result<u64, R::Error> {
     let now = rows.now().0;
     let (anybody, held) = (now - FOUND_WITHIN_MS, now - HELD_WITHIN_MS);
@@ -374,6 +353,22 @@ pub(crate) async fn control<H: Hands>(
 ) -> Result<(), H::Error> {
     let check = Check::new(CheckId(TaskId(hands.new_id().await?)), CheckKind::Control, url, None, hands.now());
     open(hands, Check { secret: Some(mark.to_owned()), ..check }, lanes).await.map(drop)
+}
+
+pub(crate) async fn send_for_known<H: Hands>(hands: &mut H, draw: f64, lanes: LaneSettings) -> Result<bool, H::Error> {
+    let now = hands.now();
+    #[allow(clippy::cast_possible_truncation)] // some moment of the day
+    let since = TaskId::first_at(UnixMs(now.0 - (draw * KNOWN_FOR_MS) as i64));
+    let Some(row) = one(hands, both!("trust/known_page"), values![since.0]).await? else { return Ok(false) };
+    let Ok(url) = PageUrl::parse(row[1].text()?) else { return Ok(false) };
+    let page = Some(PageId(TaskId(row[0].int()?)));
+    let status = u16::try_from(row[2].int()?).unwrap_or(0);
+    // Not its word any more who brought it, but ours.
+    let by = Party { name: HOUSE.to_owned(), owner: HOUSE.to_owned(), trusted: true, ..Party::default() };
+    let known = Claim { by, status, page, ..Claim::default() };
+    let check = Check::new(CheckId(TaskId(hands.new_id().await?)), CheckKind::Known, &url, None, now);
+    open(hands, Check { second: Some(known), ..check }, lanes).await?;
+    Ok(true)
 }
 
 /// A client's word against a result: a trusted device decides.

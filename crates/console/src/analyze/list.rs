@@ -33,7 +33,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     );
     let page = page.csv("/analyses.csv".to_owned()).api(person, "/api/v1/analyses");
     let rows = rows(console, person, &found.items).await?;
-    Ok(found.on(page, params, Order::NewestFirst, "analyses", rows))
+    Ok(found.on(page, &params.only(&["cursor"]), Order::NewestFirst, "analyses", rows))
 }
 
 pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {

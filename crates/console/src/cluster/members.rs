@@ -1,10 +1,11 @@
 //! The members of the cluster as a table, machine by machine.
 
+use axum::response::Response;
 use malla_cluster::{Load, Member, Overview};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
 
-use crate::{parts, words};
+use crate::{export, parts, words};
 
 /// A cluster may have a thousand; the page is made anew about once a second.
 const ROWS: usize = 200;
@@ -31,6 +32,44 @@ pub(super) fn card(now: UnixMs, overview: &Overview) -> Markup {
             }
         }
     }
+}
+
+/// All of them as a file.
+pub(super) fn csv(overview: &Overview) -> Response {
+    const COLUMNS: [&str; 12] = [
+        "member",
+        "state",
+        "leads",
+        "machine",
+        "address",
+        "roles",
+        "version",
+        "tasks",
+        "cores",
+        "memory_bytes",
+        "joined_at",
+        "seen_at",
+    ];
+    let cells = |member: &Member| {
+        let (lives, yes) = (overview.lives(member), |yes: bool| if yes { "yes" } else { "no" }.to_owned());
+        // What the dead said last says nothing about now.
+        let said = |value: String| if lives { value } else { String::new() };
+        vec![
+            member.name.clone(),
+            if lives { "alive" } else { "lost" }.to_owned(),
+            yes(overview.leads(member)),
+            member.machine.clone(),
+            member.address.clone().unwrap_or_default(),
+            member.roles.join(" "),
+            member.version.clone(),
+            said(member.load.tasks.to_string()),
+            said(format!("{:.2}", member.load.cpu)),
+            said(member.load.memory_bytes.to_string()),
+            export::moment(Some(member.joined_at)),
+            export::moment(Some(member.seen_at)),
+        ]
+    };
+    export::csv_of("members", &COLUMNS, overview.members.iter().take(export::ROWS_MAX).map(cells).collect())
 }
 
 fn line(now: UnixMs, overview: &Overview, member: &Member) -> Markup {

@@ -41,12 +41,20 @@ pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Ref
     let alone = overview.members.len() <= 1 && !overview.is_supervised();
     Ok(Page::new(CLUSTER, t!("Cluster"))
         .lead(html! { (t!("The processes that work together. One of them leads, and does what must be done only once.")) })
+        .csv("/cluster.csv".to_owned())
+        .api(person, "/api/v1/cluster")
         .live("alone", html! { @if alone { (parts::empty_with_command(ALONE.get(), ALONE_COMMAND)) } })
         .live("leader", facts(now, &overview))
         .live("rolling", rolling(person, &overview))
         .live("members", members::card(now, &overview))
         .live("roles", html! { div.columns { (roles(&overview)) (history::terms(now, &terms)) } })
         .live("restarts", history::restarts(now, &overview.restarts)))
+}
+
+/// The members as a file.
+pub(crate) async fn csv(Shared(console): Shared<Console>, _: Visitor<Administer>) -> Result<Response, Refusal> {
+    let overview = Overview::of(&*console.cluster, 0, console.now(), console.dead_after).await?;
+    Ok(members::csv(&overview))
 }
 
 fn facts(now: UnixMs, overview: &Overview) -> Markup {

@@ -19,7 +19,7 @@ use malla_queue::UnixMs;
 use maud::{Markup, html};
 
 use crate::caller::Person;
-use crate::form::{Trouble, Wrong};
+use crate::form::{Form, Trouble, Wrong};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
@@ -60,20 +60,28 @@ pub(crate) fn routes() -> Router<Console> {
         .route(JOBS, get(jobs::list::show))
         .route("/fetch/jobs.csv", get(jobs::list::csv))
         .route(NEW_JOB, new_job)
+        .route("/fetch/jobs/act", get(jobs::bulk::confirm).post(jobs::bulk::act))
         .route("/fetch/jobs/{id}", get(jobs::detail::show))
+        .route("/fetch/jobs/{id}/results.csv", get(jobs::detail::csv))
         .route("/fetch/jobs/{id}/cancel", post(jobs::detail::cancel))
         .route("/fetch/jobs/{id}/results/{n}", get(jobs::result::show))
         .route(SITES, get(sites::list::show))
+        .route("/fetch/sites.csv", get(sites::list::csv))
         .route(SITE, get(sites::detail::show))
         .route(DEVICES, get(devices::list::show))
         .route("/fetch/devices.csv", get(devices::list::csv))
+        .route("/fetch/devices/act", get(devices::bulk::confirm).post(devices::bulk::act))
         .route("/fetch/devices/{id}/block", post(devices::block))
         .merge(tours::routes())
         .route(STANDING, get(trust::standing::show))
+        .route("/fetch/standing.csv", get(trust::standing::csv))
+        .route(trust::checks::FILE, get(trust::checks::csv))
         .route("/fetch/standing/{id}/acquit", post(trust::standing::acquit))
         .route(LEDGER, get(trust::ledger::show))
+        .route("/fetch/ledger.csv", get(trust::ledger::csv))
         .route("/fetch/ledger/topup", post(trust::ledger::top_up))
         .route(BLOCKED, get(trust::blocked::show))
+        .route("/fetch/blocked.csv", get(trust::blocked::csv))
         .route("/fetch/blocked/add", post(trust::blocked::add))
         .route("/fetch/blocked/remove", post(trust::blocked::remove))
 }
@@ -87,12 +95,12 @@ pub(crate) async fn live_page(
 ) -> Option<Result<Page, Refusal>> {
     Some(match path {
         JOBS => jobs::list::page(console, person, params).await,
-        SITES => sites::list::page(console, params).await,
+        SITES => sites::list::page(console, person, params).await,
         SITE => sites::detail::page(console, person, params).await,
         DEVICES => devices::list::page(console, person, params).await,
         STANDING => trust::standing::page(console, person, params).await,
-        LEDGER => trust::ledger::page(console, person, params).await,
-        BLOCKED => trust::blocked::page(console, person).await,
+        LEDGER => trust::ledger::page(console, person, params, &Form::default()).await,
+        BLOCKED => trust::blocked::page(console, person, &Form::default()).await,
         _ => match path.strip_prefix("/fetch/jobs/").filter(|id| !id.contains('/')) {
             Some(id) => jobs::detail::page(console, person, id, params).await,
             None => return tours::live_page(console, person, path, params).await,

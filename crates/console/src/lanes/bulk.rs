@@ -1,20 +1,19 @@
 //! All lanes that match are paused or go on.
 
 use axum::extract::State as Shared;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use malla_queue::{Error, LaneChange, LaneFilter, LaneKey, LanePage};
 use maud::html;
-use tokio::time::Instant;
 
 use super::list::{NAMES, read_filter};
 use super::{change, held};
-use crate::caller::{Notice, Person};
+use crate::Console;
+use crate::caller::Person;
+use crate::each::{Asked, Each};
 use crate::frame::Page;
-use crate::many::WORK_MAX;
 use crate::params::Params;
 use crate::refusal::Refusal;
-use crate::visitor::{Change, Posted, Visitor, go};
-use crate::{Console, parts};
+use crate::visitor::{Change, Posted, Visitor};
 
 const LANES: &str = "/lanes";
 pub(super) const ACT: &str = "/lanes/act";
@@ -49,6 +48,10 @@ async fn step(
     Ok(page)
 }
 
+fn each<'a>(pause: bool, list: &'a str) -> Each<'a> {
+    Each { thing: noun!("lane", "lanes"), place: LANES, act: ACT, name: name(pause), danger: false, list }
+}
+
 pub(crate) async fn confirm(
     Shared(console): Shared<Console>,
     visitor: Visitor<Change>,
@@ -65,71 +68,34 @@ pub(crate) async fn confirm(
             break;
         }
     }
-    let page = Page::new(LANES, say!("{name} all that match?", name(pause))).up(list.clone(), t!("Back to the list"));
-    if count == 0 && after.is_none() {
-        let sentence = t!("There is nothing to do: all lanes that match are so already.");
-        return Ok(page.still(parts::empty(sentence, Some((list.as_str(), t!("Back to the list"))))));
-    }
-    let number = html! { strong { (counted!(count, "lane", "lanes")) } };
-    Ok(page.still(html! {
-        section.card.question {
-            p {
-                @if after.is_some() { (rich!("At least {} match.", number)) } @else { (rich!("{} match.", number)) }
-                " "
-                @if pause { (t!("They start nothing new; what runs comes to its end.")) } @else { (t!("What waits there goes on.")) }
-            }
-            form method="post" action=(ACT) {
-                (parts::form_secret(&visitor)) (params.only(NAMES).hidden())
-                input type="hidden" name="verb" value=(params.typed("verb"));
-                button.primary { (rich!("{} them", name(pause))) }
-                a.button.plain href=(list) { (t!("Cancel")) }
-            }
-        }
-    }))
+    let consequence = match pause {
+        true => t!("They start nothing new; what runs comes to its end."),
+        false => t!("What waits there goes on."),
+    };
+    let fields = params.only(NAMES).with("verb", params.typed("verb"));
+    let asked = Asked { count, more: after.is_some(), consequence, fields, ..Asked::default() };
+    Ok(each(pause, &list).asking(&visitor, asked))
 }
 
 pub(crate) async fn act(Shared(console): Shared<Console>, posted: Posted<Change>) -> Result<Response, Refusal> {
-    let Posted { visitor, fields } = &posted;
-    let (filter, pause) = asked(fields)?;
-    let list = fields.only(NAMES).link(LANES);
-    let mut after = fields.get("cursor").map(|key| LaneKey::trusted(key.to_owned()));
-    let mut done: u64 = fields.get("done").and_then(|done| done.parse().ok()).unwrap_or(0);
-    let deadline = Instant::now() + WORK_MAX;
-    loop {
-        let page = step(&console, visitor, &filter, after.as_ref()).await?;
+    let (filter, pause) = asked(&posted.fields)?;
+    let list = posted.fields.only(NAMES).link(LANES);
+    let from = posted.fields.get("cursor").map(|key| LaneKey::trusted(key.to_owned()));
+    let (console, filter, person) = (&console, &filter, &*posted.visitor);
+    let work = |after: Option<LaneKey>| async move {
+        let page = step(console, person, filter, after.as_ref()).await?;
+        let mut done = 0;
         for lane in &page.lanes {
             let switch = LaneChange { paused: Some(pause), ..LaneChange::default() };
-            match change(&console, visitor, &lane.key, switch).await {
+            match change(console, person, &lane.key, switch).await {
                 Ok(_) => done += 1,
                 Err(Error::NotFound(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        after = page.next;
-        if after.is_none() {
-            let sentence = say!("Done: {}.", counted!(done, "lane", "lanes"));
-            return Ok(go(&console, &list, Notice::good(sentence)));
-        }
-        if Instant::now() >= deadline {
-            break;
-        }
-    }
-    let so_far = counted!(done, "lane", "lanes");
-    let again = fields.without("csrf").with("done", done.to_string());
-    let again = again.with("cursor", after.map(|key| key.to_string()).unwrap_or_default());
-    let page = Page::new(LANES, say!("{so_far} so far", so_far)).up(list.clone(), t!("Back to the list"));
-    Ok(page
-        .still(html! {
-            section.card.question {
-                p { (rich!("Done: {}. More remain.", so_far)) }
-                form method="post" action=(ACT) {
-                    (parts::form_secret(visitor)) (again.hidden())
-                    button.primary { (t!("Continue")) }
-                    a.button.plain href=(list) { (t!("Stop here")) }
-                }
-            }
-        })
-        .into_response())
+        Ok((done, page.next))
+    };
+    each(pause, &list).work(console, &posted, from, work).await
 }
 
 /// What can be done to all that match.

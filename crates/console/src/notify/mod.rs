@@ -62,16 +62,20 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/notify/events/{id}", get(events::detail::show))
         .route(SUBSCRIPTIONS, get(subscriptions::list::show))
         .route(NEW_SUBSCRIPTION, get(subscriptions::new::show).post(subscriptions::new::create))
+        .route(subscriptions::bulk::ACT, get(subscriptions::bulk::confirm).post(subscriptions::bulk::act))
         .route("/notify/subscriptions/{name}", get(subscriptions::detail::show).post(subscriptions::detail::change))
         .route("/notify/subscriptions/{name}/state", post(subscriptions::state::change))
         .route("/notify/subscriptions/{name}/delete", post(subscriptions::detail::delete))
         .route(ENDPOINTS, get(endpoints::list::show))
+        .route("/notify/endpoints.csv", get(endpoints::list::csv))
         .route(NEW_ENDPOINT, get(endpoints::new::show).post(endpoints::new::create))
         .route("/notify/endpoints/{name}", get(endpoints::detail::show).post(endpoints::detail::change))
         .route("/notify/endpoints/{name}/try", post(endpoints::trial::send))
         .route("/notify/endpoints/{name}/delete", post(endpoints::detail::delete))
         .route(STATISTICS, get(statistics::show))
+        .route("/notify/statistics.csv", get(statistics::csv))
         .route(ALERTS, get(alerts::list::show))
+        .route("/notify/alerts.csv", get(alerts::list::csv))
         .route(NEW_ALERT, get(alerts::new::show).post(alerts::new::create))
         .route("/notify/alerts/{name}", get(alerts::detail::show).post(alerts::detail::change))
         .route("/notify/alerts/{name}/switch", post(alerts::detail::switch))
@@ -139,12 +143,16 @@ fn all_of(name: &str, value: &str, list: &str) -> String {
 }
 
 pub(crate) fn state_badge(state: SubscriptionState) -> Markup {
-    let tone = match state {
+    html! { span class={ "badge s-" (tone(state)) } { (state_name(state)) } }
+}
+
+/// The state of tasks whose colour it has.
+fn tone(state: SubscriptionState) -> &'static str {
+    match state {
         SubscriptionState::Active => "succeeded",
         SubscriptionState::Suspended => "paused",
         SubscriptionState::Disabled => "discarded",
-    };
-    html! { span class={ "badge s-" (tone) } { (state_name(state)) } }
+    }
 }
 
 fn state_name(state: SubscriptionState) -> &'static str {

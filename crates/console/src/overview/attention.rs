@@ -130,7 +130,9 @@ fn matters(facts: &Facts<'_>) -> Vec<Matter> {
         noun!("An extraction has failed.", "Extractions have failed."),
         wiki::EXTRACTIONS,
     ));
-    let offline = devices.iter().filter(|device| device.state(*now) == DeviceState::Offline).count();
+    // Who said goodbye is missed by nobody.
+    let missed = |device: &&Device| !device.left && device.state(*now) == DeviceState::Offline;
+    let offline = devices.iter().filter(missed).count();
     found.push(matter(
         "discarded",
         offline,

@@ -7,7 +7,7 @@ use crate::caller::Person;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::tongue::Text;
-use crate::{parts, words};
+use crate::{groups, parts, words};
 
 /// The filter's names in the address.
 pub(crate) const NAMES: &[&str] = &["state", "room", "kind", "lane", "group", "parent", "from", "to"];
@@ -24,7 +24,7 @@ impl Wanted {
         let params = params.only(NAMES);
         let scope = person.principal.scope();
         let group = match params.get("group") {
-            Some(name) => Some(console.access.group(&scope, name).await.map_err(|error| no_group(name, error))?.id),
+            Some(name) => Some(groups::named(console, &scope, name).await?),
             None => None,
         };
         let filter = TaskFilter {
@@ -86,12 +86,5 @@ impl Wanted {
             (key!("before"), to.map(words::full)),
         ];
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-}
-
-fn no_group(name: &str, error: Error) -> Refusal {
-    match error {
-        Error::NotFound(_) => Refusal::bad(say!("there is no group \"{name}\" for you", name)),
-        other => other.into(),
     }
 }

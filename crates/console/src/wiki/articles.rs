@@ -2,9 +2,10 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
+use axum::response::Response;
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use malla_access::Permission;
-use malla_queue::{Error, UnixMs};
+use malla_queue::{Error, Scope, UnixMs};
 use malla_wiki::pipeline::{Collection, Column, Compare, Field, Literal, Plan, Predicate, Stage};
 use malla_wiki::{Page as Article, PageId, Row, Value, Wiki, WikiId};
 use maud::{Markup, html};
@@ -17,7 +18,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 const NAMES: &[&str] = &["title", "locale", "wiki", "sort"];
 const ROWS: u64 = 50;
@@ -43,16 +44,19 @@ pub(crate) async fn show(
 pub(crate) async fn page(console: &Console, person: &Person, params: &Params) -> Result<Page, Refusal> {
     let page = Page::new(ARTICLES, t!("Articles"))
         .lead(html! { (t!("Pages whose history is kept. Those that are watched are visited again by themselves.")) })
+        .csv(params.only(NAMES).link("/wiki/articles.csv"))
         .still(filters(params));
     let (wanted, number) = match read(params) {
         Ok(read) => read,
         Err(error) => return wrong(page, error),
     };
-    let (articles, more) = match find(console, person, params, &wanted, number).await {
+    let scope = person.principal.scope();
+    let skip = (number - 1).saturating_mul(ROWS);
+    let (articles, more) = match find(console, &scope, params, &wanted, (skip, ROWS)).await {
         Ok(found) => found,
         Err(error) => return wrong(page, error),
     };
-    let wikis = find_all(console, person, articles.iter().map(|article| article.wiki)).await?;
+    let wikis = find_all(console, &scope, articles.iter().map(|article| article.wiki)).await?;
     let rows = match articles.as_slice() {
         [] => nothing(params, number),
         articles => html! { section.card { (table(person, console.now(), articles, &wikis)) } },
@@ -62,6 +66,54 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         .live("total", how_many(total))
         .live("articles", rows)
         .live("pager", number_pager(ARTICLES, &params.only(NAMES), number, more)))
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 11] = [
+        "article",
+        "wiki",
+        "locale",
+        "page",
+        "revisions",
+        "newest_revision_at",
+        "first_extraction_at",
+        "last_extraction_at",
+        "complete_at",
+        "watched",
+        "deleted",
+    ];
+    let (wanted, scope, params) = (read(&params)?.0, visitor.principal.scope(), params.only(NAMES));
+    Ok(export::csv("articles", &COLUMNS, move |skip: Option<u64>, most| {
+        let (console, scope, params, wanted) = (console.clone(), scope.clone(), params.clone(), wanted.clone());
+        async move {
+            let (skip, rows) = (skip.unwrap_or(0), most as u64);
+            let (articles, more) = find(&console, &scope, &params, &wanted, (skip, rows)).await?;
+            let wikis = find_all(&console, &scope, articles.iter().map(|article| article.wiki)).await?;
+            let cells = articles.iter().map(|article| cells(article, wikis.get(&article.wiki))).collect();
+            Ok((cells, more.then_some(skip + rows)))
+        }
+    }))
+}
+
+fn cells(article: &Article, wiki: Option<&Wiki>) -> Vec<String> {
+    let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    vec![
+        article.facts.title.clone(),
+        wiki.map(|wiki| wiki.api.to_string()).unwrap_or_default(),
+        wiki.map(|wiki| wiki.locale.clone()).unwrap_or_default(),
+        article.pageid.0.to_string(),
+        article.revisions.to_string(),
+        export::moment(article.newest.map(|newest| newest.at)),
+        export::moment(Some(article.first_extraction)),
+        export::moment(Some(article.last_extraction)),
+        export::moment(article.complete_at),
+        yes(article.watched),
+        yes(article.facts.deleted),
+    ]
 }
 
 /// The filters stay, with what is wrong with them.
@@ -121,12 +173,13 @@ fn plan(stages: Vec<Stage>, columns: Vec<Column>) -> Plan {
     Plan { collection: Collection::Articles, source: SOURCE.to_vec(), stages, columns }
 }
 
+/// `rows` of them after so many, and whether there are more.
 async fn find(
     console: &Console,
-    person: &Person,
+    scope: &Scope,
     params: &Params,
     wanted: &Predicate,
-    number: u64,
+    (skip, rows): (u64, u64),
 ) -> Result<(Vec<Article>, bool), Error> {
     let mut order = match params.get("sort") {
         Some("newest") => vec![(OF_EXTRACTION, true)],
@@ -134,16 +187,14 @@ async fn find(
         _ => vec![],
     };
     order.extend([(OF_TITLE, false), (OF_WIKI, false), (OF_NUMBER, false)]);
-    let skip = (number - 1).saturating_mul(ROWS);
     let stages =
-        vec![Stage::Match(wanted.clone()), Stage::Sort(order), Stage::Skip(skip), Stage::Limit(ROWS.saturating_add(1))];
+        vec![Stage::Match(wanted.clone()), Stage::Sort(order), Stage::Skip(skip), Stage::Limit(rows.saturating_add(1))];
     let column = |field: Field| Column { path: vec![field.name().to_owned()], kind: field.kind() };
     let columns = SOURCE.into_iter().map(column).collect();
-    let scope = person.principal.scope();
-    let mut rows = console.wikis.ask(&scope, &plan(stages, columns), LIMITS).await?;
-    let more = rows.len() as u64 > ROWS;
-    rows.truncate(ROWS as usize);
-    let found = stream::iter(rows.iter().filter_map(place)).map(|(wiki, page)| console.wikis.page(wiki, page));
+    let mut found = console.wikis.ask(scope, &plan(stages, columns), LIMITS).await?;
+    let more = found.len() as u64 > rows;
+    found.truncate(rows as usize);
+    let found = stream::iter(found.iter().filter_map(place)).map(|(wiki, page)| console.wikis.page(wiki, page));
     let found: Vec<Option<Article>> = found.buffered(AT_ONCE).try_collect().await?;
     Ok((found.into_iter().flatten().collect(), more))
 }

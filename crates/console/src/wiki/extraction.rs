@@ -25,7 +25,7 @@ pub(crate) async fn page(console: &Console, person: &Person, id: &str) -> Result
     let number: ExtractionId = id.parse().map_err(|_| Refusal::not_found(&say!("Extraction {id}", id)))?;
     let extraction = console.wikis.extraction(&person.principal.scope(), number).await?;
     let group = groups::names(console, [extraction.group].into_iter()).await?.into_values().next();
-    let wiki = find_all(console, person, extraction.wiki.into_iter()).await?.into_values().next();
+    let wiki = find_all(console, &person.principal.scope(), extraction.wiki.into_iter()).await?.into_values().next();
     let now = console.now();
     let title = extraction.title.as_deref().unwrap_or(&extraction.asked);
     let facts = html! {
@@ -65,7 +65,7 @@ pub(super) fn progress(now: UnixMs, extraction: &Extraction) -> Markup {
             (pace::bar(extraction))
         }
         @if let Some(note) = extraction.note.as_ref().filter(|note| !note.is_empty()) {
-            p.notice.bad[failed] { (words::capital(note)) }
+            p.notice.bad[failed] { (words::capital(&crate::tongue::told(note.clone()))) }
         }
     }
 }

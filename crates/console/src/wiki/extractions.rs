@@ -16,7 +16,7 @@ use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, export, groups, parts, words};
+use crate::{Console, export, groups, parts, tongue, words};
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -35,7 +35,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         html! { (t!("Each walks a page's history from the oldest revision to the newest, and goes on after any crash.")) },
     );
     let page = page.csv("/wiki/extractions.csv".to_owned()).api(person, "/api/v1/wiki/extractions");
-    Ok(found.on(page, params, Order::NewestFirst, "extractions", rows))
+    Ok(found.on(page, &params.only(&["cursor"]), Order::NewestFirst, "extractions", rows))
 }
 
 pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {
@@ -111,7 +111,7 @@ pub(super) fn article(extraction: &Extraction) -> Markup {
 fn note(now: UnixMs, extraction: &Extraction) -> Markup {
     html! {
         @match &extraction.note {
-            Some(why) if extraction.state == ExtractionState::Failed => span { (words::capital(why)) },
+            Some(why) if extraction.state == ExtractionState::Failed => span { (words::capital(&tongue::told(why.clone()))) },
             _ => span.quiet { (pace::told(now, extraction)) },
         }
     }

@@ -1,9 +1,12 @@
 //! Dumps that are read in, and how far.
 
+use std::collections::HashMap;
+
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_access::Permission;
-use malla_queue::UnixMs;
-use malla_wiki::{Import, ImportId};
+use malla_queue::{GroupId, UnixMs};
+use malla_wiki::{Import, ImportId, Wiki, WikiId};
 use maud::{Markup, html};
 
 use super::places::{IMPORTS, find_all, wiki_link};
@@ -13,7 +16,7 @@ use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, groups, parts, words};
+use crate::{Console, export, groups, parts, words};
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -30,12 +33,44 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let rows = if found.items.is_empty() { nothing(person) } else { table(console, person, &found.items).await? };
     let page = Page::new(IMPORTS, t!("Imports"))
         .lead(html! { (t!("Dumps that are read in from a terminal. One that was interrupted goes on where it was.")) });
-    Ok(found.on(page, params, Order::NewestFirst, "imports", rows))
+    let page = page.csv("/wiki/imports.csv".to_owned()).api(person, "/api/v1/wiki/imports");
+    Ok(found.on(page, &params.only(&["cursor"]), Order::NewestFirst, "imports", rows))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {
+    const COLUMNS: [&str; 9] =
+        ["dump", "wiki", "state", "pages", "revisions", "batches", "group", "begun_at", "last_batch_at"];
+    let scope = visitor.principal.scope();
+    export::csv("imports", &COLUMNS, move |below: Option<ImportId>, most| {
+        let (console, scope) = (console.clone(), scope.clone());
+        async move {
+            let found = console.wikis.imports(&scope, below, most).await?;
+            let ids: Vec<GroupId> = found.iter().filter_map(|import| import.group).collect();
+            let names = console.access.group_names(&ids).await?;
+            let wikis = find_all(&console, &scope, found.iter().map(|import| import.wiki)).await?;
+            let next = found.last().map(|import| import.id).filter(|_| found.len() == most);
+            Ok((found.iter().map(|import| cells(import, &wikis, &names)).collect(), next))
+        }
+    })
+}
+
+fn cells(import: &Import, wikis: &HashMap<WikiId, Wiki>, groups: &HashMap<GroupId, String>) -> Vec<String> {
+    vec![
+        import.name.clone(),
+        wikis.get(&import.wiki).map(|wiki| wiki.api.to_string()).unwrap_or_default(),
+        if import.finished { "read in" } else { "in progress" }.to_owned(),
+        import.pages.to_string(),
+        import.revisions.to_string(),
+        import.batches.to_string(),
+        import.group.and_then(|group| groups.get(&group)).cloned().unwrap_or_default(),
+        export::moment(Some(import.begun_at)),
+        export::moment(Some(import.changed_at)),
+    ]
 }
 
 async fn table(console: &Console, person: &Person, found: &[Import]) -> Result<Markup, Refusal> {
     let names = groups::names(console, found.iter().map(|import| import.group)).await?;
-    let wikis = find_all(console, person, found.iter().map(|import| import.wiki)).await?;
+    let wikis = find_all(console, &person.principal.scope(), found.iter().map(|import| import.wiki)).await?;
     let now = console.now();
     Ok(html! {
         section.card {

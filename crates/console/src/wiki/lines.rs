@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::LIMITS;
 use super::places::{REVISIONS, article_link, compare_path, revision_path};
 use crate::params::Params;
-use crate::{Console, words};
+use crate::{Console, export, words};
 
 /// What a line is made of: all but the text.
 const FIELDS: &str = "wiki,revid,parentid,pageid,title,user,timestamp,size,minor,anon,comment,tags";
@@ -80,7 +80,27 @@ fn of_lines(lines: &[Line]) -> Sizes {
     lines.iter().map(|line| ((line.wiki, line.revid), line.size)).collect()
 }
 
+/// Of a file with lines.
+pub(super) const COLUMNS: [&str; 11] =
+    ["revision", "wiki", "page", "title", "parent", "at", "user", "size", "minor", "comment", "tags"];
+
 impl Line {
+    pub(super) fn cells(&self) -> Vec<String> {
+        vec![
+            self.revid.0.to_string(),
+            self.wiki.0.to_string(),
+            self.pageid.0.to_string(),
+            self.title.clone(),
+            Some(self.parentid.0).filter(|id| *id > 0).map(|id| id.to_string()).unwrap_or_default(),
+            export::moment(Some(self.at())),
+            self.user.clone().unwrap_or_default(),
+            self.size.to_string(),
+            if self.minor { "yes" } else { "no" }.to_owned(),
+            self.comment.clone().unwrap_or_default(),
+            self.tags.join(" "),
+        ]
+    }
+
     pub(super) fn at(&self) -> UnixMs {
         UnixMs(self.timestamp.as_millisecond())
     }

@@ -53,7 +53,9 @@ pub(crate) fn routes() -> Router<Console> {
         .route(WIKI, get(overview::show))
         .route(EXTRACT, post(extract::start))
         .route(ARTICLES, get(articles::show))
+        .route("/wiki/articles.csv", get(articles::csv))
         .route(REVISIONS, get(search::show))
+        .route("/wiki/revisions.csv", get(search::csv))
         .route(QUERY, get(query::show))
         .route("/wiki/query.csv", get(query::csv))
         .route(builder::BUILD, get(builder::build))
@@ -61,6 +63,7 @@ pub(crate) fn routes() -> Router<Console> {
         .route("/wiki/extractions.csv", get(extractions::csv))
         .route("/wiki/extractions/{id}", get(extraction::show))
         .route(IMPORTS, get(imports::show))
+        .route("/wiki/imports.csv", get(imports::csv))
         .route("/wiki/wikis/{wiki}", get(site::show))
         .route("/wiki/wikis/{wiki}/pages/{page}", get(article::show))
         .route("/wiki/wikis/{wiki}/pages/{page}/extract", post(article::extract))
@@ -78,7 +81,7 @@ pub(crate) async fn live_page(
     params: &Params,
 ) -> Option<Result<Page, Refusal>> {
     Some(match path {
-        WIKI => overview::page(console, person, params, &Form { typed: &Params::default(), wrong: None }).await,
+        WIKI => overview::page(console, person, params, &Form::default()).await,
         EXTRACTIONS => extractions::page(console, person, params).await,
         ARTICLES => articles::page(console, person, params).await,
         IMPORTS => imports::page(console, person, params).await,

@@ -28,7 +28,7 @@ pub(crate) async fn show(
     visitor: Visitor<See>,
     params: Params,
 ) -> Result<Page, Refusal> {
-    page(&console, &visitor, &params, &Form { typed: &Params::default(), wrong: None }).await
+    page(&console, &visitor, &params, &Form::default()).await
 }
 
 pub(crate) async fn page(

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use malla_queue::Error;
+use malla_queue::{Error, Scope};
 use malla_wiki::{ExtractionId, Page, PageId, RevId, Wiki, WikiId};
 use maud::{Markup, html};
 
@@ -98,21 +98,21 @@ pub(super) async fn find_page(
     Ok((wiki, found))
 }
 
-/// Wikis by their numbers, as far as this person may see them.
+/// Wikis by their numbers, as far as they are in sight.
 pub(super) async fn find_all(
     console: &Console,
-    person: &Person,
+    scope: &Scope,
     ids: impl Iterator<Item = WikiId>,
-) -> Result<HashMap<WikiId, Wiki>, Refusal> {
-    let (scope, mut found) = (person.principal.scope(), HashMap::new());
+) -> Result<HashMap<WikiId, Wiki>, Error> {
+    let mut found = HashMap::new();
     for id in ids {
         if found.contains_key(&id) {
             continue;
         }
-        match console.wikis.wiki(&scope, id).await {
+        match console.wikis.wiki(scope, id).await {
             Ok(wiki) => drop(found.insert(id, wiki)),
             Err(Error::NotFound(_)) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(found)

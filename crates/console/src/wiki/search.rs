@@ -2,7 +2,8 @@
 
 use axum::extract::State as Shared;
 use axum::http::StatusCode;
-use malla_queue::Error;
+use axum::response::Response;
+use malla_queue::{Error, Scope};
 use malla_wiki::questions;
 use maud::{Markup, html};
 
@@ -13,8 +14,10 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{See, Visitor};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
+/// Wikis whose revisions are added up.
+const WIKIS_MAX: usize = 500;
 /// The filters of the page. Others that the API takes are taken as well, if they stand in the address.
 const NAMES: &[&str] = &[
     "title",
@@ -32,6 +35,8 @@ const NAMES: &[&str] = &[
     "sort",
 ];
 const ROWS: usize = 50;
+/// Rows of a file that are read at once: the most that the room gives.
+const FILE_STEP: usize = 200;
 /// Further pages take longer and longer to reach: filters find it sooner.
 const PAGES_MAX: u64 = 10_000;
 
@@ -42,6 +47,7 @@ pub(crate) async fn show(
 ) -> Result<Page, Refusal> {
     let page = Page::new(REVISIONS, t!("Revisions"))
         .lead(html! { (t!("Every version of every article that is kept.")) })
+        .csv(params.only(NAMES).link("/wiki/revisions.csv"))
         .still(filters(&params));
     match found(&console, &visitor, &params).await {
         Ok(blocks) => Ok(blocks.into_iter().fold(page, Page::still)),
@@ -84,16 +90,8 @@ fn day(params: &Params, label: &str, name: &str) -> Markup {
 async fn found(console: &Console, person: &Person, params: &Params) -> Result<Vec<Markup>, Error> {
     let scope = person.principal.scope();
     let number = page_number(params)?;
-    let pairs = pairs(params);
-    let mut page = pairs.clone();
-    let sort = if params.get("sort") == Some("asc") { "asc" } else { "desc" };
-    page.push(("sort".into(), sort.into()));
-    page.push(("page".into(), number.to_string()));
-    page.push(("page_size".into(), ROWS.to_string()));
-    let counting = questions::count(&pairs)?;
-    let lines = lines::find(console, &scope, page).await?;
-    // What takes too long to be counted is shown without its number.
-    let total = console.reader.count(&scope, &counting, LIMITS).await.ok();
+    let lines = lines::find(console, &scope, paged(params, number, ROWS)).await?;
+    let total = count(console, &scope, params).await?;
     let more = match total {
         Some(total) => number * (ROWS as u64) < total,
         None => lines.len() == ROWS,
@@ -103,13 +101,55 @@ async fn found(console: &Console, person: &Person, params: &Params) -> Result<Ve
         [] => nothing(params),
         lines => html! { section.card { (lines::table(lines, &sizes, true, None)) } },
     };
-    let api = params.only(NAMES).with("sort", sort).link("/api/v1/revisions");
+    let api = params.only(NAMES).with("sort", order(params)).link("/api/v1/revisions");
     let told = html! {
         @if let Some(total) = total.filter(|total| *total > 0) {
             p.quiet { (counted!(total, "revision", "revisions")) " · " a href=(api) { "JSON" } }
         }
     };
     Ok(vec![told, rows, number_pager(REVISIONS, &params.only(NAMES), number, more)])
+}
+
+/// How many match; `None` if they take too long to be counted. How many there are in all, each wiki knows.
+async fn count(console: &Console, scope: &Scope, params: &Params) -> Result<Option<u64>, Error> {
+    let counting = questions::count(&pairs(params))?;
+    if params.without("sort").without("page").is_empty() {
+        let wikis = console.wikis.wikis(scope, None, WIKIS_MAX).await?;
+        if wikis.len() < WIKIS_MAX {
+            return Ok(Some(wikis.iter().map(|wiki| wiki.revisions).sum()));
+        }
+    }
+    Ok(console.reader.count(scope, &counting, LIMITS).await.ok())
+}
+
+/// All that match as a file, without their texts.
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    let (scope, params) = (visitor.principal.scope(), params.only(NAMES));
+    // What cannot be read is said before the file begins.
+    questions::count(&pairs(&params))?;
+    Ok(export::csv("revisions", &lines::COLUMNS, move |number: Option<u64>, most| {
+        let (console, scope, params) = (console.clone(), scope.clone(), params.clone());
+        async move {
+            let (number, rows) = (number.unwrap_or(1), most.min(FILE_STEP));
+            let lines = lines::find(&console, &scope, paged(&params, number, rows)).await?;
+            let more = lines.len() == rows;
+            Ok((lines.iter().map(lines::Line::cells).collect(), more.then_some(number + 1)))
+        }
+    }))
+}
+
+fn order(params: &Params) -> &'static str {
+    if params.get("sort") == Some("asc") { "asc" } else { "desc" }
+}
+
+/// The filters with the page that is wanted.
+fn paged(params: &Params, number: u64, rows: usize) -> Vec<(String, String)> {
+    let page = [("sort", order(params).to_owned()), ("page", number.to_string()), ("page_size", rows.to_string())];
+    pairs(params).into_iter().chain(page.map(|(name, value)| (name.to_owned(), value))).collect()
 }
 
 /// The filters as the room reads them. How a size is compared means nothing without one.

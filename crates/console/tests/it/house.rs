@@ -241,6 +241,14 @@ impl Answer {
         after.split('"').next().expect("a value").to_owned()
     }
 
+    /// The value of a hidden field of a form.
+    #[track_caller]
+    pub(crate) fn field(&self, name: &str) -> String {
+        let before = format!("type=\"hidden\" name=\"{name}\" value=\"");
+        let (_, after) = self.body.split_once(&before).unwrap_or_else(|| panic!("no field {name} in {}", self.body));
+        after.split('"').next().expect("a value").to_owned()
+    }
+
     #[track_caller]
     pub(crate) fn shows(&self, text: &str) {
         assert!(self.body.contains(text), "{text:?} is not in {} {}", self.status, self.body);

@@ -1,10 +1,13 @@
 //! What the pages show.
 
+use std::time::{Duration, Instant};
+
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use malla_queue::{Act, LaneChange, Queue as _, Scope};
 
-use crate::house::House;
+use crate::house::{Answer, House};
+use crate::{fetch, wiki};
 
 #[tokio::test]
 async fn an_empty_house_says_what_to_do_next() {
@@ -32,6 +35,29 @@ async fn the_overview_counts_and_leads_to_the_filtered_list() {
     page.shows("No task has failed.");
     let (_, paused) = page.body.split_once("Paused lanes").expect("the paused lanes");
     assert!(paused.contains("key=drill%2Fb") && !paused.contains("key=drill%2Fa"), "{paused}");
+}
+
+#[tokio::test]
+async fn the_overview_tells_what_came_in_the_minute_that_runs() {
+    let house = House::new().await;
+    let (root, ana) = (house.sign_in("root").await, house.sign_in("ana").await);
+    // The counters are looked at for the first time at some moment now; what comes after that shows at once.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let came = |page: &Answer, room: &str| {
+        let (_, card) = page.body.split_once(&format!("<strong>{room}</strong>")).expect("the room's card");
+        let (_, foot) = card.split_once("room-foot").expect("its foot");
+        let (before, _) = foot.split_once(" came").expect("what came");
+        before.rsplit('>').next().and_then(|count| count.parse::<u64>().ok()).expect("a number")
+    };
+    for n in 0.. {
+        fetch::start(&ana, &format!("https://example.org/{n}")).await;
+        wiki::ask(&ana, &format!("Title {n}")).await;
+        let pages = [root.get("/").await, ana.get("/").await];
+        if pages.iter().all(|page| came(page, "Fetch") > 0 && came(page, "Wiki") > 0) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "it says that nothing came");
+    }
 }
 
 #[tokio::test]

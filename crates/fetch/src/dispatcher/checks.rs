@@ -1,12 +1,17 @@
 //! Which results are checked, and what a fetch for a check shows.
 
+use std::time::Duration;
+
 use malla_queue::{Result, UnixMs};
 
 use super::Dispatcher;
 use super::care::{draw, lapsed};
 use super::judge::Case;
-use crate::trust::{CaseFile, Claim, Finding, Glance, Party, Settling, Statement, Watch, find};
+use crate::trust::{CaseFile, Claim, Finding, Glance, Moved, Party, Settling, Statement, Watch, find};
 use crate::{Answer, CheckedBody, Device, NOT_ASKED, NewPage, Page, Settled, Settlement, unpack_page};
+
+/// How long what a newcomer says of a site's robots.txt holds.
+const ROBOTS_OF_NEWCOMERS: Duration = Duration::from_secs(600);
 
 impl Dispatcher {
     /// Settles a stranger's result, and notes whether it is checked.
@@ -31,54 +36,68 @@ impl Dispatcher {
         if let Some(why) = odd {
             tracing::info!(device = watch.party.name, %url, why, "a result is odd: it is checked");
         }
+        let robots = case.task.robots_of.is_some().then(|| case.brought(&answer, body.as_ref()));
         let mut settled = case.settle(answer, body);
         let tells = match &settled.outcome {
             Settlement::Page { page, .. } => page.status != NOT_ASKED,
             Settlement::Unchanged { .. } | Settlement::Moved { .. } => case.task.robots_of.is_none(),
+            Settlement::Robots { .. } => true,
             _ => false,
         };
         let cv = self.reputes.cv(device);
         // What differs by place is fetched there because of that: another place is no witness.
         let tells = tells && case.task.pin.is_none();
-        if tells && (odd.is_some() || watch.rules.is_checked(cv, draw())) {
+        let drawn = tells && (odd.is_some() || watch.rules.is_checked(cv, draw()));
+        if let (true, Settlement::Moved { to }) = (tells, &settled.outcome) {
+            let (task, from, to) = (settled.token.task, url.clone(), to.clone());
+            watch.moved.push(Moved { task, from, to, drawn });
+        }
+        if drawn {
             if watch.rules.holds(cv) {
                 // Nobody gets it from the cache before that either.
                 let fresh_until = match &mut settled.outcome {
                     Settlement::Page { shelf: Some(shelf), .. } => {
                         Some(std::mem::replace(&mut shelf.fresh_until, UnixMs(0)))
                     }
+                    // It is soon asked for again, by somebody else.
+                    Settlement::Robots { robots, .. } => {
+                        robots.until = robots.until.min(case.now.plus(ROBOTS_OF_NEWCOMERS));
+                        None
+                    }
                     _ => None,
                 };
                 watch.held.push((settled.token.task, fresh_until));
             }
-            match &settled.outcome {
-                Settlement::Moved { to } => {
-                    watch.moved.push((settled.token.task, url.clone(), to.url.to_string()));
-                }
-                _ => watch.drawn.push(settled.token.task),
+            match robots {
+                Some(page) => watch.robots.push((settled.token.task, url.clone(), page)),
+                None => watch.drawn.push(settled.token.task),
             }
-            self.send_to_control();
+            self.send_for_known();
         }
         settled
     }
 
-    /// Now and then somebody is sent to our own site.
-    fn send_to_control(&self) {
+    /// Now and then somebody is sent for a page that we know: one of our own site, if there is one, or one that was checked
+    /// before.
+    fn send_for_known(&self) {
         let care = &self.options.care;
-        let (Some((base, key)), Some(trust)) = (&care.control, &care.trust) else { return };
-        if !care.rules.sends_to_control(draw()) {
-            return;
-        }
-        let mut nonce = [0; 16];
-        let Some(url) = getrandom::fill(&mut nonce).ok().and_then(|()| crate::control::address(base, nonce)) else {
-            return;
-        };
-        let mark = crate::control::mark(key, url.as_url().path());
-        let (trust, lanes) = (trust.clone(), self.lanes());
+        let Some(trust) = care.trust.clone().filter(|_| care.rules.sends_to_control(draw())) else { return };
+        let own = care.control.as_ref().filter(|_| draw() < 0.5).and_then(|(base, key)| {
+            let mut nonce = [0; 16];
+            getrandom::fill(&mut nonce).ok()?;
+            let url = crate::control::address(base, nonce)?;
+            let mark = crate::control::mark(key, url.as_url().path());
+            Some((url, mark))
+        });
+        let lanes = self.lanes();
         // By itself: nobody waits for it, and if it is lost there will be others.
         tokio::spawn(async move {
-            if let Err(error) = trust.control(url, mark, lanes).await {
-                tracing::warn!(%error, "nobody could be sent to the control site");
+            let sent = match own {
+                Some((url, mark)) => trust.control(url, mark, lanes).await,
+                None => trust.send_for_known(draw(), lanes).await.map(drop),
+            };
+            if let Err(error) = sent {
+                tracing::warn!(%error, "nobody could be sent for a page that is known");
             }
         });
     }

@@ -147,6 +147,20 @@ impl Case<'_> {
         }
     }
 
+    /// What a device brought, as it is kept to compare it with what another one brings.
+    pub(crate) fn brought(&self, answer: &Answer, body: Option<&CheckedBody>) -> NewPage {
+        NewPage {
+            url: self.task.url.to_string(),
+            status: answer.status,
+            headers: answer.headers.clone(),
+            body: body.cloned(),
+            trouble: answer.trouble.clone(),
+            fetched_at: self.now,
+            took_ms: answer.took_ms,
+            device: self.device.map(str::to_owned),
+        }
+    }
+
     fn page(&self, answer: Answer, body: Option<CheckedBody>) -> (Verdict, Settlement) {
         if let Some(verdict) = self.again(&answer) {
             return (verdict, Settlement::Open);
@@ -303,6 +317,7 @@ mod tests {
             started_at: NOW,
             expires_at: NOW,
             holder: "device:1".into(),
+            awaited: true,
         }
     }
 

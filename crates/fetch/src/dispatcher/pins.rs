@@ -29,6 +29,9 @@ struct Known {
     looked_at: UnixMs,
     places: HashSet<String>,
     signal: Arrivals,
+    /// How often something was announced, and how often when the newest look began.
+    announced: u64,
+    looked: u64,
     /// Sites in whose lanes pages wait for a device, and until when it remembers that.
     moved: HashMap<DeviceId, (UnixMs, Vec<Site>)>,
 }
@@ -44,19 +47,37 @@ pub(super) struct Here {
 
 impl Pins {
     pub(super) fn new(signal: Arrivals) -> Self {
-        Self(Mutex::new(Known { looked_at: UnixMs(i64::MIN), places: HashSet::new(), signal, moved: HashMap::new() }))
+        Self(Mutex::new(Known {
+            looked_at: UnixMs(i64::MIN),
+            places: HashSet::new(),
+            signal,
+            announced: 0,
+            looked: 0,
+            moved: HashMap::new(),
+        }))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is time to look.
-    fn is_due(&self, now: UnixMs) -> bool {
+    /// Whether it is time to look; then, how often something was announced until now. What was announced is looked for by
+    /// everybody until a look that began after that has ended.
+    fn is_due(&self, now: UnixMs) -> Option<u64> {
         let mut known = self.lock();
-        let announced = known.signal.has_changed().unwrap_or(false);
-        known.signal.mark_unchanged();
-        announced || now < known.looked_at || known.looked_at.until(now) >= LOOK_AGAIN
+        if known.signal.has_changed().unwrap_or(false) {
+            known.signal.mark_unchanged();
+            known.announced += 1;
+        }
+        let old = now < known.looked_at || known.looked_at.until(now) >= LOOK_AGAIN;
+        (old || known.looked != known.announced).then_some(known.announced)
+    }
+
+    fn looked(&self, announced: u64, now: UnixMs, places: HashSet<String>) {
+        let mut known = self.lock();
+        if announced >= known.looked {
+            (known.looked, known.looked_at, known.places) = (announced, now, places);
+        }
     }
 
     /// Puts what waits for this device into the lanes of its sites, if those are free.
@@ -67,10 +88,8 @@ impl Pins {
         lanes: LaneSettings,
         now: UnixMs,
     ) -> malla_queue::Result<Here> {
-        if self.is_due(now) {
-            let places = fetch.pinned_places().await?.into_iter().collect();
-            let mut known = self.lock();
-            (known.looked_at, known.places) = (now, places);
+        if let Some(announced) = self.is_due(now) {
+            self.looked(announced, now, fetch.pinned_places().await?.into_iter().collect());
         }
         let own = device.about.country.clone().into_iter().chain([place_of_device(device.id)]);
         let places: Vec<String> = {
@@ -113,4 +132,32 @@ pub(super) fn not_here(task: &PageTask, device: &Device, case: &Case<'_>) -> Opt
 pub(super) fn first(chosen: Vec<Ready>, pinned: &[Ready]) -> Vec<Ready> {
     let rest = chosen.into_iter().filter(|ready| !pinned.iter().any(|first| first.site == ready.site));
     pinned.iter().cloned().chain(rest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_announced_is_looked_for_by_all_until_somebody_has_seen_it() {
+        let (announce, signal) = tokio::sync::watch::channel(0);
+        let (pins, now) = (Pins::new(signal), UnixMs(1_000));
+        let look = |announced| pins.looked(announced, now, HashSet::from(["AR".to_owned()]));
+        let first = pins.is_due(now).expect("nobody has looked yet");
+        look(first);
+        assert_eq!(pins.is_due(now), None, "a moment ago");
+        announce.send_replace(1);
+        let one = pins.is_due(now).expect("something was announced");
+        assert_eq!(pins.is_due(now), Some(one), "another one must not rely on what was known before");
+        look(first);
+        assert_eq!(pins.is_due(now), Some(one), "that look began before");
+        look(one);
+        assert_eq!(pins.is_due(now), None);
+        announce.send_replace(2);
+        let two = pins.is_due(now).expect("again");
+        pins.looked(two, now, HashSet::new());
+        look(one);
+        assert!(pins.lock().places.is_empty(), "a late answer does not undo a newer one");
+        assert!(pins.is_due(now.plus(LOOK_AGAIN)).is_some(), "after a while all the same");
+    }
 }

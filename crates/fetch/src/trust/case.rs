@@ -4,7 +4,7 @@
 use malla_queue::{Error, Result, TaskId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use super::{TrustRules, Verdict};
+use super::Verdict;
 use crate::{Device, DeviceId, NewPage, PageId, PageTask, PageUrl};
 
 /// A check's number, from the same sequence as the tasks'.
@@ -92,6 +92,8 @@ pub enum CheckKind {
     Etag,
     /// A page of our own control site.
     Control,
+    /// A page that was checked before, as if somebody had asked for it.
+    Known,
     /// A client says that a result is bad.
     Report,
 }
@@ -102,6 +104,7 @@ impl CheckKind {
             CheckKind::Replica => "replica",
             CheckKind::Etag => "etag",
             CheckKind::Control => "control",
+            CheckKind::Known => "known",
             CheckKind::Report => "report",
         }
     }
@@ -148,8 +151,9 @@ pub struct Check {
     pub url: String,
     /// The task that fetches for it now.
     pub task: TaskId,
-    /// What is in question. A page of the control site is in question once somebody has fetched it.
+    /// What is in question. A page of the control site, or one that is known, is in question once somebody has fetched it.
     pub first: Option<Claim>,
+    /// What another one says. Of a page that is known, what it was when it was checked.
     pub second: Option<Claim>,
     pub third: Option<Claim>,
     /// The validator that no page has, or the mark of a page of our own.
@@ -161,6 +165,9 @@ pub struct Check {
     /// The cache may give the page until then, once it is found to be right.
     #[serde(default)]
     pub fresh_until: Option<UnixMs>,
+    /// Redirects that were followed, with the one that is in question.
+    #[serde(default)]
+    pub hops: u32,
     pub at: UnixMs,
     pub ended_at: Option<UnixMs>,
 }
@@ -222,6 +229,7 @@ impl Check {
             guilty: None,
             held: false,
             fresh_until: None,
+            hops: 0,
             at: now,
             ended_at: None,
         }
@@ -232,7 +240,7 @@ impl Check {
         let url = PageUrl::parse(&self.url).map_err(|why| Error::Internal(why.to_string()))?;
         let trusted = self.state == CheckState::Trial || self.kind == CheckKind::Report;
         let not = self.first.iter().map(|claim| (claim.by.owner.clone(), claim.by.network.clone())).collect();
-        let strangers = self.kind == CheckKind::Control && !trusted;
+        let strangers = matches!(self.kind, CheckKind::Control | CheckKind::Known) && !trusted;
         let check = CheckTask { id: self.id, since: self.at, trusted, held: self.held, strangers, not };
         let etag = if self.kind == CheckKind::Etag { self.secret.clone() } else { None };
         Ok(PageTask { check: Some(check), etag, ..PageTask::new(url) })
@@ -249,7 +257,7 @@ impl Check {
         }
         match (from, self.kind) {
             _ if finding == Finding::Lapsed => {}
-            (CheckState::Open, CheckKind::Control) => self.first = Some(said),
+            (CheckState::Open, CheckKind::Control | CheckKind::Known) => self.first = Some(said),
             (CheckState::Open, _) => self.second = Some(said),
             _ => self.third = Some(said),
         }
@@ -263,18 +271,20 @@ impl Check {
             }
             Finding::Agreed => {
                 self.state = CheckState::Agreed;
+                let tell = self.tell(&first, true);
                 follows.push(Consequence::Valid(first.by));
                 follows.extend(second.map(|second| Consequence::Valid(second.by)));
-                follows.push(Consequence::Tell { page: first.page, verified: true });
+                follows.push(tell);
             }
             Finding::Doubtful => {
                 self.state = CheckState::Cleared;
+                let tell = self.tell(&first, false);
                 follows.push(Consequence::Doubted(first.by));
-                follows.push(Consequence::Tell { page: first.page, verified: false });
+                follows.push(tell);
             }
             Finding::Lapsed => {
                 self.state = CheckState::Lapsed;
-                follows.push(Consequence::Tell { page: first.page, verified: false });
+                follows.push(self.tell(&first, false));
             }
             Finding::Judged(verdict) => follows = self.judged(verdict, first, second),
         }
@@ -282,9 +292,16 @@ impl Check {
         follows
     }
 
+    /// What those who wait get if this is what the site said.
+    fn tell(&self, claim: &Claim, verified: bool) -> Consequence {
+        match &claim.location {
+            Some(to) if self.held => Consequence::Follow { to: to.clone() },
+            _ => Consequence::Tell { page: claim.page, verified },
+        }
+    }
+
     fn judged(&mut self, verdict: Verdict, first: Claim, second: Option<Claim>) -> Vec<Consequence> {
         let site = self.site();
-        let tell = |page, verified| Consequence::Tell { page, verified };
         self.state = CheckState::Cleared;
         match (verdict, second) {
             (Verdict::FirstLied { hard }, second) => {
@@ -294,30 +311,34 @@ impl Check {
                 let page = truth.and_then(|third| third.page);
                 let mut follows = vec![Consequence::Lied { by: first.by, site, hard }];
                 follows.extend(second.map(|second| Consequence::Valid(second.by)));
-                follows.push(if page.is_some() { tell(page, true) } else { Consequence::Again });
+                let truth = Consequence::Tell { page, verified: true };
+                follows.push(if page.is_some() { truth } else { Consequence::Again });
                 follows
             }
-            (Verdict::SecondLied, Some(second)) => {
+            // What is known has become old meanwhile: that is nobody's fault.
+            (Verdict::SecondLied, Some(second)) if self.kind != CheckKind::Known => {
                 self.state = CheckState::Upheld;
                 self.guilty = Some(DeviceId(second.by.device));
-                let lied = Consequence::Lied { by: second.by, site, hard: false };
-                vec![Consequence::Valid(first.by), lied, tell(first.page, true)]
+                let tell = self.tell(&first, true);
+                vec![Consequence::Valid(first.by), Consequence::Lied { by: second.by, site, hard: false }, tell]
             }
-            (Verdict::SecondApart, Some(second)) => {
-                vec![Consequence::Valid(first.by), Consequence::Apart { by: second.by, site }, tell(first.page, true)]
+            (Verdict::SecondApart, Some(second)) if self.kind != CheckKind::Known => {
+                let tell = self.tell(&first, true);
+                vec![Consequence::Valid(first.by), Consequence::Apart { by: second.by, site }, tell]
             }
             (Verdict::Cleared | Verdict::SecondLied | Verdict::SecondApart, _) => {
-                vec![Consequence::Valid(first.by), tell(first.page, true)]
+                let tell = self.tell(&first, true);
+                vec![Consequence::Valid(first.by), tell]
             }
             (Verdict::Open | Verdict::FirstApart, _) => {
                 // Whatever the first one saw: what a trusted device brought is the better answer.
                 let ours = self.third.as_ref().filter(|third| (200..300).contains(&third.status));
-                let page = ours.and_then(|third| third.page).or(first.page);
+                let tell = self.tell(ours.filter(|third| third.page.is_some()).unwrap_or(&first), false);
                 let doubt = match verdict {
                     Verdict::FirstApart => Consequence::Apart { by: first.by, site },
                     _ => Consequence::Contradicted(first.by),
                 };
-                vec![doubt, tell(page, false)]
+                vec![doubt, tell]
             }
         }
     }
@@ -359,6 +380,10 @@ pub enum Consequence {
         page: Option<PageId>,
         verified: bool,
     },
+    /// Those who waited go on waiting, for the page to which it is redirected.
+    Follow {
+        to: String,
+    },
     /// Those who waited go on waiting: the page is fetched again.
     Again,
 }
@@ -373,36 +398,6 @@ pub struct Settling {
     /// What it brought: kept as evidence.
     pub page: Option<NewPage>,
     pub finding: Finding,
-}
-
-/// How far whoever brought results is believed, and which of them are checked.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Watch {
-    pub party: Party,
-    /// A device of the house: it is paid nothing.
-    pub house: bool,
-    pub rules: TrustRules,
-    /// Tasks whose result is checked.
-    pub drawn: Vec<TaskId>,
-    /// Of these, whose result is told after that, and until when it may be given from the cache then: the device is on
-    /// probation.
-    pub held: Vec<(TaskId, Option<UnixMs>)>,
-    /// It said 304 to this validator, which no page has.
-    pub lazy: Vec<(PageUrl, String)>,
-    /// Redirects that are checked: of this task, from here to there.
-    pub moved: Vec<(TaskId, PageUrl, String)>,
-}
-
-impl Watch {
-    /// Whether what it brings may be checked.
-    pub fn checks(&self) -> bool {
-        self.rules.enabled && !self.party.trusted
-    }
-
-    /// The check of a claim about this page.
-    pub fn check(&self, id: CheckId, url: &PageUrl, claim: Claim, now: UnixMs) -> Check {
-        Check::new(id, CheckKind::Replica, url, Some(Claim { by: self.party.clone(), ..claim }), now)
-    }
 }
 
 #[cfg(test)]

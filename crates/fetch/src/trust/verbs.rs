@@ -52,6 +52,9 @@ pub trait Trust: Send + Sync + 'static {
     async fn checks_waiting(&self) -> Result<u64>;
     /// Sends a stranger's device for a page of our own, whose mark is known.
     async fn control(&self, url: crate::PageUrl, mark: String, lanes: LaneSettings) -> Result<()>;
+    /// Sends a stranger's device for a page that was checked of late; `draw`, from 0 to 1, decides which. Returns whether
+    /// there is one.
+    async fn send_for_known(&self, draw: f64, lanes: LaneSettings) -> Result<bool>;
     /// A client says that the `n`th result of a job is bad: a trusted device decides.
     async fn report(&self, scope: &Scope, job: JobId, n: u64, lanes: LaneSettings, act: Act) -> Result<Check>;
     /// Lets a convicted device in again and gives back what it lost.

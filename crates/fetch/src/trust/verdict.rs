@@ -132,17 +132,22 @@ pub fn find(
             // Our own site may be out of reach from there.
             _ => Finding::Doubtful,
         },
-        (CheckState::Open, _) => match first.map(|first| agreement(first, said)) {
-            Some(Agreement::Same) => Finding::Agreed,
-            Some(Agreement::Different) => Finding::Differs,
-            Some(Agreement::Unclear) | None => Finding::Doubtful,
-        },
+        (CheckState::Open, CheckKind::Known) => compared(second.map(|known| agreement(said, known))),
+        (CheckState::Open, _) => compared(first.map(|first| agreement(first, said))),
         (_, CheckKind::Etag) => Finding::Judged(of_etag(said.status)),
         (_, CheckKind::Control) => Finding::Judged(of_control(mark, said)),
         _ => match (first, second) {
             (Some(first), Some(second)) => Finding::Judged(of_three(first, second, said)),
             _ => Finding::Judged(Verdict::Open),
         },
+    }
+}
+
+fn compared(agreement: Option<Agreement>) -> Finding {
+    match agreement {
+        Some(Agreement::Same) => Finding::Agreed,
+        Some(Agreement::Different) => Finding::Differs,
+        Some(Agreement::Unclear) | None => Finding::Doubtful,
     }
 }
 

@@ -228,8 +228,12 @@ impl World {
         if checked {
             self.outcome.held += u64::from(held);
             self.check(at, sight, &url, &brought, held);
-            if self.setting.control && rules.sends_to_control(self.dice.share()) {
-                self.control();
+            if rules.sends_to_control(self.dice.share()) {
+                if self.setting.control && self.dice.below(2) == 0 {
+                    self.control();
+                } else {
+                    self.known(sight, &url);
+                }
             }
         }
         true
@@ -287,6 +291,28 @@ impl World {
         }
     }
 
+    /// Somebody is sent for a page that was checked before.
+    fn known(&mut self, sight: Sight, url: &PageUrl) {
+        let (house, known) = (self.house.clone(), self.truth(sight, 0));
+        let case = Check::new(CheckId(TaskId(1)), CheckKind::Known, url, None, UnixMs(0));
+        let mut case = Check { second: Some(claim(&house, known.status, 2)), ..case };
+        let Some(at) = self.somebody(Some(&case)) else { return };
+        // Some have changed since.
+        let sight = Sight { changed: self.dice.happens(self.setting.changed), ..sight };
+        let (party, brought) = (self.actors[at].party.clone(), self.bring(at, sight));
+        self.outcome.checks += 1;
+        let [one, two] = [brought.body(), known.body()];
+        let before = [statement(&party, brought.status, &one), statement(&house, known.status, &two)];
+        let finding = find(&case, None, Some(&before[1]), &before[0]);
+        let follows = case.settle(CheckState::Open, claim(&party, brought.status, 1), finding, UnixMs(0));
+        if follows.contains(&Consequence::Trial) {
+            let third = self.truth(sight, 0);
+            self.ask_house(&mut case, &before, (third.status, third.body()));
+        } else {
+            self.apply(follows, url);
+        }
+    }
+
     /// A trusted device has the last word. Returns which page those who wait are told; 0 for one that is fetched anew.
     fn ask_house(&mut self, case: &mut Check, before: &[Statement<'_>], (status, body): (u16, String)) -> i64 {
         self.outcome.checks += 1;
@@ -334,7 +360,7 @@ impl World {
                 }
                 Consequence::Apart { by, .. } => self.lied(&by, Repute::stood_apart, url),
                 Consequence::Tell { page, .. } => told = page.map_or(0, |page| page.0.0),
-                Consequence::Trial | Consequence::Again => {}
+                Consequence::Trial | Consequence::Again | Consequence::Follow { .. } => {}
             }
         }
         told

@@ -112,14 +112,15 @@ fn standing(standing: &StandingView) -> Vec<String> {
 
 fn check(check: &CheckView) -> Vec<String> {
     let by = |claim: &Option<ClaimView>| or_dash(claim.as_ref().map(|claim| claim.name.as_str()));
-    let guilty = check.guilty.map(|device| device.to_string());
+    let claims = [&check.first, &check.second];
+    let guilty = claims.into_iter().flatten().find(|claim| Some(claim.device) == check.guilty);
     vec![
         check.id.clone(),
         check.kind.clone(),
         check.state.clone(),
         by(&check.first),
         by(&check.second),
-        or_dash(guilty.as_deref()),
+        or_dash(guilty.map(|claim| claim.name.as_str())),
         check.url.clone(),
     ]
 }

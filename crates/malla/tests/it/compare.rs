@@ -55,7 +55,7 @@ fn pages_are_compared_from_the_countries_that_were_asked_for() {
     let there = poll_until(Instant::now() + DEADLINE, || (server.json(&["devices", "list"]).len() == 3).then_some(()));
     there.expect("devices join");
     let (page, front) = (maze.url("/aa/1"), maze.url("/aa/2"));
-    let compared = server.json(&["compare", &page, &front, "--countries", "AR,DE,US", "--wait-s", "2"]).remove(0);
+    let compared = server.json(&["compare", &page, &front, "--countries", "AR,DE,US", "--wait-s", "6"]).remove(0);
     assert_eq!((&compared["state"], &compared["rounds"]), (&"done".into(), &1.into()), "{compared}");
     let urls = compared["report"]["urls"].as_array().expect("a report");
     assert_eq!(urls.len(), 2);

@@ -10,6 +10,7 @@ use malla_protocol::{FLEET_VERSION, Frame, JoinFleet, LeaseBlock, Measures, Resu
 use serde_json::Value;
 
 use crate::origin::{Origin, polite};
+use crate::receiver::Receiver;
 use crate::server::{DEADLINE, Place, Server, malla, poll_until};
 
 const VARIABLES: &[(&str, &str)] = &[
@@ -138,14 +139,17 @@ fn standing(server: &Server, name: &str) -> Value {
 fn a_device_that_lies_is_convicted_and_the_truth_comes_back() {
     let (place, origin) = (Place::new(), Origin::start(20));
     let server = place.start_with(&[], VARIABLES);
+    let told = Receiver::start();
+    let filter = r#"[{"header":"ce-type","equals":"device.convicted"}]"#;
+    server.ok(&["notify", "subscriptions", "create", "convicted", "system", &told.url(), "--filter", filter]);
     let liar = Liar::start(&server);
     let pages = origin.urls(6, 2);
     // Alone in the fleet, it is believed by nobody: a device of the house looks at each page before a client is told.
     let mut ask = vec!["fetch"];
     ask.extend(pages.iter().map(String::as_str));
-    let told = server.json(&ask);
-    assert_eq!(told.len(), pages.len());
-    assert!(told.iter().all(|page| page["body"] != FORGED && page["status"] == 200), "{told:?}");
+    let answers = server.json(&ask);
+    assert_eq!(answers.len(), pages.len());
+    assert!(answers.iter().all(|page| page["body"] != FORGED && page["status"] == 200), "{answers:?}");
     let convicted = || (standing(&server, "liar")["convicted"] == true).then_some(());
     poll_until(Instant::now() + DEADLINE * 2, convicted).unwrap_or_else(|| {
         panic!("not convicted: {} {:#?}", standing(&server, "liar"), server.json(&["devices", "checks"]))
@@ -154,6 +158,10 @@ fn a_device_that_lies_is_convicted_and_the_truth_comes_back() {
     let devices = server.json(&["devices", "list"]);
     let blocked = devices.iter().find(|device| device["name"] == "liar").expect("it is listed");
     assert_eq!(blocked["state"], "blocked");
+    let got = told.wait_until(|got| !got.is_empty());
+    let event: Value = serde_json::from_slice(&got[0].body).expect("JSON");
+    assert_eq!((&event["name"], &event["device"]), (&"liar".into(), &blocked["id"]), "{event}");
+    assert!(event["forfeited_micro"].as_i64() > Some(0) && event["url"].is_string(), "{event}");
     for url in &pages {
         let page = server.json(&["fetch", url]).remove(0);
         assert_ne!(page["body"], FORGED, "{page}");
@@ -178,6 +186,7 @@ fn a_device_that_lies_is_convicted_and_the_truth_comes_back() {
         restored.iter().any(|balance| balance["account"] == escrow.as_str() && balance["micro"].as_i64() > Some(0));
     assert!(back, "{restored:?}");
     assert!(liar.forged.load(Ordering::Relaxed) >= 12);
+    assert_eq!(told.got().len(), 1, "convicted once");
     drop(liar);
     drop(_honest);
     drop(server);
@@ -226,4 +235,31 @@ fn a_client_that_asks_for_too_much_is_told_when_to_come_back() {
     assert_eq!(server.json(&["fetch", "http://a.invalid/1"]).len(), 1);
     let csv = server.ok(&["ledger", "statement", "client:0", "--csv"]);
     assert!(csv.lines().nth(1).is_some_and(|line| line.contains(",1500000,0,topup,\"hello\"")), "{csv}");
+}
+
+#[test]
+fn the_leader_finds_books_that_do_not_sum_up() {
+    let (place, store) = (Place::new(), crate::crash::fresh_database());
+    let start = || place.start_with(&["--store", &store], &[("MALLA_CREDIT_ENABLED", "true")]);
+    let good = |server: &Server, wanted: &str| {
+        let figure = format!("malla_ledger_good {wanted}");
+        poll_until(Instant::now() + DEADLINE, || server.get("/metrics").contains(&figure).then_some(()))
+    };
+    let server = start();
+    server.ok(&["ledger", "topup", "client:0", "1.5"]);
+    good(&server, "1").expect("it is audited soon after the start, and in order");
+    server.terminate();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let connected = tokio_postgres::connect(&store, tokio_postgres::NoTls).await;
+        let (client, connection) = connected.expect("the store answers");
+        tokio::spawn(connection);
+        let steal = "UPDATE ledger_account SET balance = balance + 1 WHERE name = 'client:0'";
+        assert_eq!(client.execute(steal, &[]).await.expect("it is changed"), 1);
+    });
+    let mut server = start();
+    good(&server, "0").expect("the next leader finds it");
+    let line = server.wait_for_line("the books are not in order");
+    assert!(line.contains("client:0"), "{line}");
+    assert!(!server.run(&["ledger", "audit"]).status.success());
 }

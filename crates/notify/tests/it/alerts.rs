@@ -76,6 +76,7 @@ fn leased(alert: &Alert) -> Leased {
         started_at: AT,
         expires_at: AT,
         holder: "member:test".into(),
+        awaited: true,
     }
 }
 

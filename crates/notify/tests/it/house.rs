@@ -96,6 +96,7 @@ pub(crate) fn task(subscription: &str, event: EventId) -> Leased {
         started_at: now,
         expires_at: UnixMs(now.0 + 30_000),
         holder: "member:test".into(),
+        awaited: true,
     }
 }
 

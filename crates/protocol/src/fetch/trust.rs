@@ -28,7 +28,7 @@ pub struct StandingView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckView {
     pub id: String,
-    /// `replica`, `etag`, `control` or `report`.
+    /// `replica`, `etag`, `control`, `known` or `report`.
     pub kind: String,
     /// `open`, `trial`, `agreed`, `cleared`, `upheld` or `lapsed`.
     pub state: String,

@@ -13,11 +13,18 @@ use crate::{Clock, Ending, Error, LeaseToken, Leased, Queue, UnixMs, Verdict};
 /// Batches on their way to the store at once.
 const FINISHES_MAX: usize = 4;
 /// Endings that follow others closely are put off this long to be carried together: each batch is a transaction, and
-/// the disk has other work.
-const GATHER: Duration = Duration::from_millis(2);
+/// the disk has other work. For those whose place in the lane somebody may wait for it is shorter.
+const GATHER: Gather = Gather { awaited: Duration::from_millis(2), other: Duration::from_millis(10) };
 /// Attempts that failed gather for longer: nobody waits for them, and a far side that fails at once must not keep the
 /// store as busy as it could. Its lane's places stay taken meanwhile, which slows that lane and no other.
-const GATHER_FAILED: Duration = Duration::from_millis(50);
+const GATHER_FAILED: Gather = Gather { awaited: Duration::from_millis(50), other: Duration::from_millis(50) };
+
+/// How long endings wait for others after the last batch.
+#[derive(Clone, Copy)]
+struct Gather {
+    awaited: Duration,
+    other: Duration,
+}
 
 /// A task that came to an end, on its way to the store.
 pub(super) struct Finished {
@@ -63,7 +70,7 @@ struct Finisher {
     queue: Arc<dyn Queue>,
     clock: Arc<dyn Clock>,
     hand: Arc<Hand>,
-    gather: Duration,
+    gather: Gather,
 }
 
 impl Finisher {
@@ -71,12 +78,12 @@ impl Finisher {
     async fn finish_in_batches(self, mut results: mpsc::Receiver<Finished>, batch: usize) {
         let mut gathered = Vec::with_capacity(batch);
         let mut under_way = JoinSet::new();
-        let mut not_before = Instant::now();
+        let mut carried = None;
         while results.recv_many(&mut gathered, batch).await > 0 {
-            if gathered.len() < batch {
-                until_gathered(&mut results, &mut gathered, batch, not_before).await;
+            if let Some(last) = carried {
+                self.gather.more(&mut results, &mut gathered, batch, last).await;
             }
-            not_before = Instant::now() + self.gather;
+            carried = Some(Instant::now());
             if under_way.len() >= FINISHES_MAX {
                 under_way.join_next().await;
             }
@@ -102,18 +109,26 @@ impl Finisher {
     }
 }
 
-/// Gathers more until `not_before`, or a full batch, or nothing more can come.
-async fn until_gathered(
-    results: &mut mpsc::Receiver<Finished>,
-    gathered: &mut Vec<Finished>,
-    batch: usize,
-    not_before: Instant,
-) {
-    while gathered.len() < batch {
-        let left = batch - gathered.len();
-        match tokio::time::timeout_at(not_before, results.recv_many(gathered, left)).await {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {}
+impl Gather {
+    /// Gathers more until long enough after the last batch, or a full one, or nothing more can come.
+    async fn more(
+        self,
+        results: &mut mpsc::Receiver<Finished>,
+        gathered: &mut Vec<Finished>,
+        batch: usize,
+        last: Instant,
+    ) {
+        let mut until = last + self.other;
+        let mut seen = 0;
+        while gathered.len() < batch {
+            if gathered[seen..].iter().any(|finished| finished.leased.awaited) {
+                until = last + self.awaited;
+            }
+            seen = gathered.len();
+            match tokio::time::timeout_at(until, results.recv_many(gathered, batch - seen)).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::fetch::begin;
 use super::fetch_pages::{Added, add_pages};
 use super::fetch_shelf::{Reshelved, Shelving};
 use super::fetch_sites::learn;
-use super::fetch_told::{Groups, Notes, Tell, go_on, tell};
+use super::fetch_told::{Groups, Notes, Tell, followed, go_on, tell};
 use super::pool::Broken;
 use super::{finish, point, sql};
 use crate::fetch_paces::lessons;
@@ -32,6 +32,9 @@ pub(super) async fn commit(
     let (mut answers, mut taken, mut rouse) = (Vec::new(), Vec::new(), Vec::new());
     if !endings.is_empty() {
         lock_lanes(&tx, commit, now).await?;
+        if is_blocked(&tx, commit).await? {
+            return Ok((endings.iter().map(|(token, _)| Taken::Lost.answer(token.task)).collect(), rouse));
+        }
         let finished = finish::end(&tx, &endings, now).await?;
         answers = finished.answers(&endings);
         (taken, rouse) = (finished.taken, finished.rouse);
@@ -53,12 +56,23 @@ pub(super) async fn commit(
     Ok((answers, rouse))
 }
 
+/// Whether what this device brings is not taken any more. It stays as it is until the transaction ends: a verdict waits.
+async fn is_blocked(tx: &Transaction<'_>, commit: &Commit) -> Result<bool, Broken> {
+    let Some(device) = commit.device.filter(|_| commit.watch.is_some()) else { return Ok(false) };
+    let statement = tx.prepare_cached(sql!("fetch/device_blocked")).await?;
+    Ok(tx.query_opt(&statement, &[&device.0]).await?.is_some_and(|row| row.get(0)))
+}
+
 /// Locks the lanes of all that the commit touches, so that nothing behind it needs another one.
 async fn lock_lanes(tx: &Transaction<'_>, commit: &Commit, now: UnixMs) -> Result<(), Broken> {
     let tasks: Vec<i64> = commit.settled.iter().map(|settled| settled.token.task.0).collect();
     let nonces: Vec<i64> = commit.settled.iter().map(|settled| settled.token.nonce).collect();
     let goal = |settled: &Settled| match &settled.outcome {
         Settlement::Moved { to } => Some(to.url.site().lane()),
+        // If it is as it was said before, it is followed now.
+        Settlement::Checked(settling) => {
+            settling.said.location.as_deref().and_then(|to| PageUrl::parse(to).ok()).map(|to| to.site().lane())
+        }
         _ => None,
     };
     let goals: Vec<Option<LaneKey>> = commit.settled.iter().map(goal).collect();
@@ -112,7 +126,8 @@ async fn settle(
     if settled.iter().any(|settled| matches!(settled.outcome, Settlement::Robots { .. })) {
         rouse.push(ROOM.to_owned());
     }
-    let Sorted { pages, unchanged, mut moved } = sort(settled);
+    let Sorted { pages, unchanged, moved } = sort(settled);
+    let mut moved = followed(tx, moved, notes).await?;
     let new: Vec<_> = pages.iter().map(|(_, url, page, _)| (*page, Some(url.key()))).collect();
     let added = add_pages(tx, &new, now).await?;
     let mut shelving = Shelving::default();

@@ -91,6 +91,7 @@ fn read_leased(row: &Row) -> Result<Leased, Broken> {
         started_at: UnixMs(row.get(9)),
         expires_at: UnixMs(row.get(10)),
         holder: row.get(11),
+        awaited: true,
     })
 }
 

@@ -15,7 +15,7 @@ use super::submit::Columns;
 use crate::fetch_rows::JobRow;
 use crate::ledger::Charges;
 use crate::rows::Held;
-use crate::trust::Claimed;
+use crate::trust::Doubts;
 
 pub(super) fn read_job(row: &Row) -> JobRow {
     JobRow {
@@ -89,12 +89,10 @@ pub(super) struct Notes {
     pub(super) hold: bool,
     /// Tasks whose result waits for its check, whoever asked.
     pub(super) probation: Vec<(TaskId, Option<UnixMs>)>,
-    pub(super) held: Vec<Held>,
+    pub(super) doubts: Doubts,
     pub(super) charges: Charges,
     /// Pages that need no check.
     pub(super) vouched: Vec<i64>,
-    /// What may be checked.
-    pub(super) claimed: Vec<Claimed>,
 }
 
 impl Notes {
@@ -103,7 +101,7 @@ impl Notes {
         let told = claims.into_iter().filter(|(_, _, status, ..)| *status != malla_fetch::NOT_ASKED);
         for (task, url, status, page, unchanged) in told.take_while(|_| self.hold) {
             let claim = Claim { status, page: Some(PageId(TaskId(page))), unchanged, ..Claim::default() };
-            self.claimed.push((TaskId(task), url.clone(), claim));
+            self.doubts.claimed.push((TaskId(task), url.clone(), claim));
         }
     }
 
@@ -113,7 +111,7 @@ impl Notes {
         }
         let holds = self.hold && (job.verified || self.probation.iter().any(|(task, _)| task.0 == tell.task));
         if holds {
-            self.held.push(Held { of: tell.task, job: job.id, seq, url: url.to_owned() });
+            self.doubts.held.push(Held { of: tell.task, job: job.id, seq, url: url.to_owned() });
         } else if job.verified {
             self.vouched.push(tell.page);
         }
@@ -210,6 +208,27 @@ pub(super) async fn go_on(
     let next: Vec<i64> = submitted.iter().map(|submitted| submitted.id.0).collect();
     tx.execute(&tx.prepare_cached(sql!("fetch/move_wishes")).await?, &[&from, &next]).await?;
     Ok(rouse)
+}
+
+/// Those of these redirects that are followed at once; who waits for the others waits for their check.
+pub(super) async fn followed(
+    tx: &Transaction<'_>,
+    moved: Vec<(i64, PageTask)>,
+    notes: &mut Notes,
+) -> Result<Vec<(i64, PageTask)>, Broken> {
+    let is_checked = |to: &PageTask| to.robots_of.is_none() && to.pin.is_none();
+    if !notes.hold || !moved.iter().any(|(_, to)| is_checked(to)) {
+        return Ok(moved);
+    }
+    let tasks: Vec<i64> = moved.iter().map(|(task, _)| *task).collect();
+    let rows = tx.query(&tx.prepare_cached(sql!("fetch/doubted")).await?, &[&tasks]).await?;
+    let doubted: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let stays = |task: &i64, to: &PageTask| {
+        is_checked(to) && (doubted.contains(task) || notes.probation.iter().any(|(of, _)| of.0 == *task))
+    };
+    let (stayed, followed): (Vec<_>, Vec<_>) = moved.into_iter().partition(|(task, to)| stays(task, to));
+    notes.doubts.stayed.extend(stayed.into_iter().map(|(task, _)| task));
+    Ok(followed)
 }
 
 /// Which of these tasks somebody waits for; those who wait in vain are forgotten.

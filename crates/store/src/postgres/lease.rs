@@ -60,6 +60,7 @@ fn read_leased(row: &Row, now: UnixMs, expires_at: UnixMs, holder: &str) -> Resu
         started_at: now,
         expires_at,
         holder: holder.to_owned(),
+        awaited: true,
     })
 }
 

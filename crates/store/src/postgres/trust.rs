@@ -194,13 +194,13 @@ pub(super) async fn after_commit(
     if commit.watch.is_none() && !checks && notes.vouched.is_empty() {
         return Ok(Vec::new());
     }
-    let (claimed, held) = (std::mem::take(&mut notes.claimed), std::mem::take(&mut notes.held));
+    let doubts = std::mem::take(&mut notes.doubts);
     let vouched = std::mem::take(&mut notes.vouched);
     let mut hands = Writing { tx, now, notes, rouse: Vec::new() };
     for page in vouched {
         hands.run(both!("trust/vouch"), vec![Value::Int(page)]).await?;
     }
-    trust::after_commit(&mut hands, commit.watch.as_ref(), commit.lanes, &claimed, held, settled).await?;
+    trust::after_commit(&mut hands, commit.watch.as_ref(), commit.lanes, doubts, settled).await?;
     Ok(hands.rouse)
 }
 
@@ -309,6 +309,10 @@ impl Trust for Postgres {
 
     async fn control(&self, url: PageUrl, mark: String, lanes: LaneSettings) -> Result<()> {
         written!(self, |hands| trust::control(hands, &url, &mark, lanes))
+    }
+
+    async fn send_for_known(&self, draw: f64, lanes: LaneSettings) -> Result<bool> {
+        written!(self, |hands| trust::send_for_known(hands, draw, lanes))
     }
 
     async fn report(&self, scope: &Scope, job: JobId, n: u64, lanes: LaneSettings, act: Act) -> Result<Check> {

@@ -20,9 +20,12 @@ use crate::fetch_rows::{JobRow, changed_event, counted, from_json, orphaned, pac
 use crate::ledger::Charges;
 use crate::rows::Held;
 use crate::taken::Taken;
-use crate::trust::Claimed;
+use crate::trust::Doubts;
 
 pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>> {
+    if is_blocked(tx, commit)? {
+        return Ok(commit.settled.iter().map(|settled| Taken::Lost.answer(settled.token.task)).collect());
+    }
     let endings: Vec<_> = commit.settled.iter().map(|settled| (settled.token, settled.ending.clone())).collect();
     let taken = end(tx, &endings)?;
     let settled = || commit.settled.iter().zip(&taken).filter(|(_, taken)| **taken == Taken::Now).map(|(one, _)| one);
@@ -44,6 +47,12 @@ pub(super) fn commit(tx: &mut Tx<'_>, commit: &Commit) -> Result<Vec<Result<()>>
     Ok(commit.settled.iter().zip(taken).map(|(settled, taken)| taken.answer(settled.token.task)).collect())
 }
 
+/// Whether what this device brings is not taken any more.
+fn is_blocked(tx: &Tx<'_>, commit: &Commit) -> Result<bool> {
+    let Some(device) = commit.device.filter(|_| commit.watch.is_some()) else { return Ok(false) };
+    Ok(tx.one(sql!("fetch/device_blocked"), (device.0,), |row| row.get(0))?.unwrap_or(false))
+}
+
 /// The jobs that got answers in this transaction and the size of the shelf, each read and written once.
 #[derive(Default)]
 pub(super) struct Told {
@@ -53,9 +62,7 @@ pub(super) struct Told {
     pub(super) hold: bool,
     /// Tasks whose result waits for its check, whoever asked.
     probation: Vec<(TaskId, Option<UnixMs>)>,
-    pub(super) held: Vec<Held>,
-    /// What may be checked.
-    pub(super) claimed: Vec<Claimed>,
+    pub(super) doubts: Doubts,
     /// Pages that need no check.
     pub(super) vouched: Vec<i64>,
     pub(super) charges: Charges,
@@ -78,8 +85,23 @@ impl Told {
         if self.hold {
             let page = page.map(|page| PageId(TaskId(page)));
             let claim = Claim { status, page, unchanged, ..Claim::default() };
-            self.claimed.push((task, url.clone(), claim));
+            self.doubts.claimed.push((task, url.clone(), claim));
         }
+    }
+
+    fn is_on_probation(&self, of: TaskId) -> bool {
+        self.probation.iter().any(|(task, _)| *task == of)
+    }
+
+    /// Whether those who wait do not follow before the redirect was checked.
+    fn stays(&mut self, tx: &Tx<'_>, of: TaskId, to: &PageTask) -> Result<bool> {
+        if !self.hold || to.robots_of.is_some() || to.pin.is_some() {
+            return Ok(false);
+        }
+        let stays =
+            self.is_on_probation(of) || tx.one(sql!("fetch/is_doubted"), (of.0,), |row| row.get(0))?.unwrap_or(false);
+        self.doubts.stayed.extend(stays.then_some(of.0));
+        Ok(stays)
     }
 
     /// Whether the job has to wait for a check.
@@ -87,9 +109,9 @@ impl Told {
         if !malla_fetch::ledger::is_paid(status) {
             return false;
         }
-        let holds = self.hold && (verified || self.probation.iter().any(|(task, _)| *task == of));
+        let holds = self.hold && (verified || self.is_on_probation(of));
         if holds {
-            self.held.push(Held { of: of.0, job, seq, url: url.to_owned() });
+            self.doubts.held.push(Held { of: of.0, job, seq, url: url.to_owned() });
         } else if verified {
             self.vouched.push(page);
         }
@@ -109,6 +131,7 @@ fn settle(tx: &mut Tx<'_>, settled: &Settled, lanes: LaneSettings, told: &mut To
             told.claim(task, url, 304, Some(base.0.0), true);
             tell(tx, task, base.0.0, 200, true, told).map(drop)
         }
+        Settlement::Moved { to } if told.stays(tx, task, to)? => Ok(()),
         Settlement::Moved { to } => go_on(tx, task, to, lanes),
     }
 }

@@ -83,6 +83,7 @@ fn read_leased(row: &Row<'_>) -> rusqlite::Result<Leased> {
         started_at: UnixMs(row.get(9)?),
         expires_at: UnixMs(row.get(10)?),
         holder: row.get(11)?,
+        awaited: true,
     })
 }
 

@@ -106,13 +106,13 @@ fn lease_from(
     })?;
     let taken = i64::try_from(due.len()).unwrap_or(0);
     let nonces = nonces(due.len())?;
-    for ((prio, run_at, task), nonce) in due.into_iter().zip(nonces) {
-        tx.run(sql!("lease/drop_ready"), (lane.id, prio, run_at, task))?;
-        tasks.push(take(tx, &lane, LeaseToken { task: TaskId(task), nonce }, prio, request)?);
-    }
     if taken > 0 {
         lane.state.running += taken;
         lane.state.next_start_at = lane.state.next_start_at.max(tx.now.0 + lane.gap_ms);
+    }
+    for ((prio, run_at, task), nonce) in due.into_iter().zip(nonces) {
+        tx.run(sql!("lease/drop_ready"), (lane.id, prio, run_at, task))?;
+        tasks.push(take(tx, &lane, LeaseToken { task: TaskId(task), nonce }, prio, request)?);
     }
     write_lane(tx, lane.id, &lane.state, tx.now.0)
 }
@@ -140,6 +140,7 @@ fn take(tx: &Tx<'_>, lane: &ReadyLane, token: LeaseToken, prio: i16, request: &L
         started_at: tx.now,
         expires_at,
         holder,
+        awaited: lane.state.running >= lane.state.ceiling,
     })
 }
 

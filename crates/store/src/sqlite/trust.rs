@@ -180,10 +180,10 @@ pub(super) fn after_commit(tx: &mut Tx<'_>, commit: &Commit, settled: &[&Settled
     for page in std::mem::take(&mut told.vouched) {
         tx.run(both!("trust/vouch"), (page,))?;
     }
-    let (claimed, held) = (std::mem::take(&mut told.claimed), std::mem::take(&mut told.held));
+    let doubts = std::mem::take(&mut told.doubts);
     let watch = commit.watch.as_ref();
     let hands = &mut Writing { tx, told };
-    at_once(trust::after_commit(hands, watch, commit.lanes, &claimed, held, settled))?;
+    at_once(trust::after_commit(hands, watch, commit.lanes, doubts, settled))?;
     let charges = std::mem::take(&mut hands.told.charges);
     at_once(ledger::pay(hands, &commit.prices, watch, settled, charges))
 }
@@ -225,6 +225,10 @@ impl Trust for Sqlite {
 
     async fn control(&self, url: PageUrl, mark: String, lanes: LaneSettings) -> Result<()> {
         self.write("fetch", Process, move |tx| written!(tx, |hands| trust::control(hands, &url, &mark, lanes))).await
+    }
+
+    async fn send_for_known(&self, draw: f64, lanes: LaneSettings) -> Result<bool> {
+        self.write("fetch", Process, move |tx| written!(tx, |hands| trust::send_for_known(hands, draw, lanes))).await
     }
 
     async fn report(&self, scope: &Scope, job: JobId, n: u64, lanes: LaneSettings, act: Act) -> Result<Check> {

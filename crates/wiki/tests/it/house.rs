@@ -141,6 +141,7 @@ impl House {
             started_at: START,
             expires_at: START.plus(Duration::from_secs(30)),
             holder: "member:test".into(),
+            awaited: true,
         };
         // Kept until the lease has ended.
         kept.tasks.push_front((task, failures));

@@ -10,14 +10,14 @@ use maud::{Markup, html};
 
 use super::super::{DEVICES, milliseconds, size};
 use super::filter::{NAMES, Wanted};
-use super::{STATES, by_class, countries, state_badge, state_name, tone};
+use super::{STATES, bulk, by_class, countries, state_badge, state_name, tone};
 use crate::caller::Person;
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::tongue::Text;
 use crate::visitor::{See, Visitor};
-use crate::{Console, export, parts, words};
+use crate::{Console, export, parts, tongue, words};
 
 const ROWS: usize = 50;
 const BLOCK_WARNING: Text = key!("It gets no more work, and what it brings is refused.");
@@ -55,6 +55,7 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         .api(person, "/api/v1/devices")
         .live("chips", chips(now, params, &wanted, &devices))
         .still(filters(params))
+        .still(bulk::bar(person, params, &wanted))
         .live("devices", rows(person, now, &shown))
         .live("pager", pager)
         .live("countries", countries::card(now, &devices)))
@@ -165,7 +166,7 @@ fn line(person: &Person, now: UnixMs, device: &Device) -> Markup {
             td data-label=(t!("State")) { (state_badge(device.state(now))) }
             td data-label=(t!("System")) { (about.system) p.note.quiet { (about.version) } }
             td data-label=(t!("Where")) {
-                (about.country.as_deref().unwrap_or("–")) p.note.quiet { (about.address) }
+                (about.country.as_deref().unwrap_or("–")) p.note.quiet { (tongue::told(about.address.clone())) }
             }
             td data-label=(t!("Speed")) { (speed(device.measures)) }
             td.num data-label=(t!("Pages")) {

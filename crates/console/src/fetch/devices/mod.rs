@@ -1,5 +1,6 @@
 //! Devices: the list, where they are, and the switch that keeps one from working.
 
+pub(crate) mod bulk;
 mod countries;
 mod filter;
 pub(crate) mod list;

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::super::JOBS;
 use super::results::{Of, Results};
-use super::{job_path, pace, progress, read_id, state_badge, took};
+use super::{job_path, pace, progress, read_id, results, state_badge, took};
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
@@ -57,6 +57,15 @@ pub(crate) async fn page(console: &Console, person: &Person, id: &str, params: &
     let page =
         if results.newest { page.live("results", card).live("pager", pager) } else { page.still(card).still(pager) };
     Ok(page.still(by_hand(person, &job)))
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    Path(id): Path<String>,
+    visitor: Visitor<See>,
+) -> Result<Response, Refusal> {
+    let job = console.fetch.job(&visitor.principal.scope(), read_id(&id)?).await?;
+    Ok(results::csv(console, job.id))
 }
 
 fn how_far(now: UnixMs, job: &Job) -> Markup {

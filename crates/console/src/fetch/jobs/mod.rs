@@ -1,6 +1,8 @@
 //! Jobs: the list, a new one, one with its results, and one result.
 
+pub(crate) mod bulk;
 pub(crate) mod detail;
+mod filter;
 pub(crate) mod list;
 pub(crate) mod new;
 mod pace;
@@ -14,6 +16,7 @@ use malla_fetch::{Job, JobId};
 use malla_queue::{GroupId, UnixMs};
 use maud::{Markup, html};
 
+use self::filter::JobState;
 use super::JOBS;
 use crate::refusal::Refusal;
 use crate::{parts, words};
@@ -27,12 +30,8 @@ fn job_path(id: JobId) -> String {
 }
 
 fn state_badge(job: &Job) -> Markup {
-    let (tone, name) = match () {
-        () if job.cancelled => ("discarded", t!("cancelled")),
-        () if job.is_over() => ("succeeded", t!("done")),
-        () => ("running", t!("running")),
-    };
-    html! { span class={ "badge s-" (tone) } { (name) } }
+    let state = JobState::of(job);
+    html! { span class={ "badge s-" (state.tone()) } { (state.told()) } }
 }
 
 /// How much of it is answered, and how much of that is good.

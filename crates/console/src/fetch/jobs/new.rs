@@ -18,7 +18,7 @@ use crate::visitor::{Change, Posted, Visitor, go};
 use crate::{Console, owner, parts, words};
 
 pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<Change>) -> Result<Page, Refusal> {
-    page(&console, &visitor, &Form { typed: &Params::default(), wrong: None }).await
+    page(&console, &visitor, &Form::default()).await
 }
 
 async fn page(console: &Console, person: &Person, form: &Form<'_>) -> Result<Page, Refusal> {

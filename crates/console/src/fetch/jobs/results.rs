@@ -1,5 +1,6 @@
 //! The results of a job or a crawl as rows, newest first.
 
+use axum::response::Response;
 use malla_fetch::{Answered, JobId};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
@@ -7,11 +8,13 @@ use maud::{Markup, html};
 use super::super::{milliseconds, size, status_badge};
 use crate::params::Params;
 use crate::refusal::Refusal;
-use crate::{Console, parts};
+use crate::{Console, export, parts};
 
 const ROWS: u64 = 25;
 /// Answers come with their bodies: so few are in memory together.
 const STEP: u64 = 5;
+/// Rows of a file that are read before they are sent.
+const FILE_STEP: usize = 50;
 
 /// Whose results they are.
 pub(in crate::fetch) struct Of {
@@ -99,8 +102,9 @@ impl Results {
                     @if *done > 0 {
                         span {
                             @let lines = html! { a href=(api) download={ (job) ".ndjson" } { "NDJSON" } };
+                            @let table = html! { a href={ (self.of.base) "/results.csv" } { "CSV" } };
                             @let archive = html! { a href={ (api) "?as=warc" } download={ (job) ".warc.gz" } { "WARC" } };
-                            (rich!("Download all as {} or {}", lines, archive))
+                            (rich!("Download all as {}, {} or {}", table, lines, archive))
                         }
                     }
                 }
@@ -126,6 +130,41 @@ impl Results {
     }
 }
 
+/// All results as a file, in the order in which they came, without their bodies.
+pub(in crate::fetch) fn csv(console: Console, job: JobId) -> Response {
+    const COLUMNS: [&str; 9] =
+        ["result", "url", "status", "bytes", "took_ms", "device", "from_cache", "fetched_at", "reason"];
+    export::csv("results", &COLUMNS, move |after: Option<u64>, most| {
+        let console = console.clone();
+        async move {
+            let (mut rows, mut at) = (Vec::new(), after.unwrap_or(0));
+            while rows.len() < most.min(FILE_STEP) {
+                let answers = console.fetch.answers(job, at, STEP as usize).await?;
+                let Some(newest) = answers.last() else { return Ok((rows, None)) };
+                at = newest.n;
+                rows.extend(answers.into_iter().map(Row::from).map(Row::cells));
+            }
+            Ok((rows, Some(at)))
+        }
+    })
+}
+
+impl Row {
+    fn cells(self) -> Vec<String> {
+        vec![
+            self.n.to_string(),
+            self.url,
+            self.status.to_string(),
+            self.bytes.to_string(),
+            self.took_ms.to_string(),
+            self.device.unwrap_or_default(),
+            if self.from_cache { "yes" } else { "no" }.to_owned(),
+            export::moment(Some(self.fetched_at).filter(|at| at.0 > 0)),
+            self.reason.unwrap_or_default(),
+        ]
+    }
+}
+
 fn line(now: UnixMs, base: &str, row: &Row) -> Markup {
     let asked = row.took_ms > 0 || row.device.is_some();
     html! {
@@ -138,7 +177,7 @@ fn line(now: UnixMs, base: &str, row: &Row) -> Markup {
             td.num data-label=(t!("Size")) { (size(row.bytes)) }
             td.num data-label=(t!("Took")) { @if asked { (milliseconds(row.took_ms)) } @else { span.quiet { "–" } } }
             td data-label=(t!("Device")) { @match &row.device { Some(name) => (name), None => span.quiet { "–" } } }
-            td data-label=(t!("From", "source")) {
+            td.whole-word data-label=(t!("From", "source")) {
                 @match (row.from_cache, asked) {
                     (true, _) => (t!("the cache")),
                     (false, true) => span.quiet { (t!("the site")) },

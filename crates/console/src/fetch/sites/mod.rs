@@ -11,7 +11,6 @@ use malla_queue::Lane;
 use super::{SITE, milliseconds};
 use crate::Console;
 use crate::params::Params;
-use crate::refusal::Refusal;
 
 /// A lane with what is known of its site.
 struct Shown {
@@ -23,7 +22,7 @@ struct Shown {
 
 impl Shown {
     /// `None` if the lane is none of a site.
-    async fn of(console: &Console, lane: Lane) -> Result<Option<Self>, Refusal> {
+    async fn of(console: &Console, lane: Lane) -> malla_queue::Result<Option<Self>> {
         let Some(site) = Site::of_lane(&lane.key) else { return Ok(None) };
         let known = console.fetch.site(&site).await?;
         let state = known.as_ref().map(|known| known.state).unwrap_or_default();

@@ -41,6 +41,7 @@ pub(super) fn routes() -> Router<Console> {
         .route("/fetch/crawls/act", get(bulk::crawls).post(bulk::act_on_crawls))
         .route("/fetch/crawls/{id}", get(crawls::detail::show))
         .route("/fetch/crawls/{id}/act", post(act::on_crawl))
+        .route("/fetch/crawls/{id}/results.csv", get(crawls::detail::csv))
         .route("/fetch/crawls/{id}/results/{n}", get(crawls::detail::result))
         .route(WATCHES, get(watches::list::show))
         .route("/fetch/watches.csv", get(watches::list::csv))

@@ -1,7 +1,8 @@
 //! Sites that are never fetched, with the form that adds one.
 
 use axum::extract::State as Shared;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use malla_access::Permission;
 use malla_fetch::blocklist::{Blocked, Pattern};
 use malla_queue::{Act, UnixMs};
@@ -9,22 +10,38 @@ use maud::{Markup, html};
 
 use super::super::BLOCKED;
 use crate::caller::{Notice, Person};
+use crate::form::{Form, Trouble};
 use crate::frame::Page;
+use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Administer, Posted, See, Visitor, go};
-use crate::{Console, parts, words};
+use crate::{Console, export, parts, words};
 
 pub(crate) async fn show(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Result<Page, Refusal> {
-    page(&console, &visitor).await
+    page(&console, &visitor, &Form::default()).await
 }
 
-pub(crate) async fn page(console: &Console, person: &Person) -> Result<Page, Refusal> {
+pub(crate) async fn page(console: &Console, person: &Person, form: &Form<'_>) -> Result<Page, Refusal> {
     let listed = console.blocking.blocked_sites().await?;
     let all: Vec<&Blocked> = console.fetching.blocked.fixed().iter().chain(&listed).collect();
     let page = Page::new(BLOCKED, t!("Blocked sites"))
         .lead(html! { (t!("Nothing is fetched here, whoever asks: the operator's list, and owners who want to be left alone.")) })
+        .csv("/fetch/blocked.csv".to_owned())
+        .api(person, "/api/v1/fetch/blocked")
         .live("blocked", table(person, console.now(), &all));
-    Ok(if person.may(Permission::Administer) { page.still(form(person)) } else { page })
+    Ok(if person.may(Permission::Administer) { page.still(card(person, form)) } else { page })
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, _: Visitor<See>) -> Result<Response, Refusal> {
+    let listed = console.blocking.blocked_sites().await?;
+    let cells = |blocked: &Blocked| {
+        let contact = blocked.contact.clone().unwrap_or_default();
+        let since = export::moment(Some(blocked.at).filter(|at| at.0 > 0));
+        vec![blocked.pattern.to_string(), blocked.why.clone(), contact, blocked.by.clone(), since]
+    };
+    let all = console.fetching.blocked.fixed().iter().chain(&listed);
+    let rows = all.take(export::ROWS_MAX).map(cells).collect();
+    Ok(export::csv_of("blocked-sites", &["site", "why", "owner", "by", "since"], rows))
 }
 
 fn table(person: &Person, now: UnixMs, all: &[&Blocked]) -> Markup {
@@ -58,21 +75,16 @@ fn table(person: &Person, now: UnixMs, all: &[&Blocked]) -> Markup {
     }
 }
 
-fn form(person: &Person) -> Markup {
+fn card(person: &Person, form: &Form<'_>) -> Markup {
     html! {
         section.card {
             div.card-head { h2 { (t!("Block a site")) } }
+            (form.head())
             form.fields method="post" action=(format!("{BLOCKED}/add")) {
                 (parts::form_secret(person))
-                (parts::field(t!("Site"), t!("A host with all below it, or the beginning of a path."), None, html! {
-                    input name="site" required placeholder="example.org";
-                }))
-                (parts::field(t!("Why"), t!("Told to whoever asks for a page there."), None, html! {
-                    input name="why" maxlength="200";
-                }))
-                (parts::field(t!("Its owner"), t!("Who asked for it, if it was the owner of the site."), None, html! {
-                    input name="contact" maxlength="200" placeholder="webmaster@example.org";
-                }))
+                (form.text(t!("Site"), "site", t!("A host with all below it, or the beginning of a path."), "example.org"))
+                (form.text(t!("Why"), "why", t!("Told to whoever asks for a page there."), ""))
+                (form.text(t!("Its owner"), "contact", t!("Who asked for it, if it was the owner of the site."), "webmaster@example.org"))
                 div.buttons { button.primary { (t!("Block")) } }
             }
         }
@@ -80,15 +92,27 @@ fn form(person: &Person) -> Markup {
 }
 
 pub(crate) async fn add(Shared(console): Shared<Console>, posted: Posted<Administer>) -> Result<Response, Refusal> {
-    let pattern: Pattern = posted.fields.typed("site").parse()?;
-    let (by, contact) = (posted.visitor.principal.actor.clone(), posted.fields.typed("contact").trim().to_owned());
-    let (why, contact) = (posted.fields.typed("why").to_owned(), (!contact.is_empty()).then_some(contact));
+    match block(&console, &posted.visitor, &posted.fields).await {
+        Ok(made) => {
+            console.fetching.blocked.set(console.blocking.blocked_sites().await?);
+            Ok(go(&console, BLOCKED, Notice::good(say!("{} is not fetched any more.", made.pattern))))
+        }
+        Err(trouble) => {
+            let wrong = trouble.mend()?;
+            let form = Form { typed: &posted.fields, wrong: Some(&wrong) };
+            let page = page(&console, &posted.visitor, &form).await?;
+            Ok(page.at_rest().status(StatusCode::UNPROCESSABLE_ENTITY).into_response())
+        }
+    }
+}
+
+async fn block(console: &Console, person: &Person, fields: &Params) -> Result<Blocked, Trouble> {
+    let pattern: Pattern = fields.typed("site").parse().map_err(|error| Trouble::at("site", error))?;
+    let (by, contact) = (person.principal.actor.clone(), fields.get("contact").map(str::to_owned));
     let action = if contact.is_some() { "site.opt_out" } else { "site.block" };
     let act = Act::new(&by, action, format!("site {pattern}"));
-    let blocked = Blocked { pattern, why, contact, by, at: console.now() };
-    let made = console.blocking.block_site(blocked, act).await?;
-    console.fetching.blocked.set(console.blocking.blocked_sites().await?);
-    Ok(go(&console, BLOCKED, Notice::good(say!("{} is not fetched any more.", made.pattern))))
+    let blocked = Blocked { pattern, why: fields.typed("why").to_owned(), contact, by, at: console.now() };
+    Ok(console.blocking.block_site(blocked, act).await?)
 }
 
 pub(crate) async fn remove(Shared(console): Shared<Console>, posted: Posted<Administer>) -> Result<Response, Refusal> {

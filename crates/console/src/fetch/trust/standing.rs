@@ -1,22 +1,21 @@
-//! How far devices are believed, the checks behind that, and the appeal of one that was convicted.
+//! How far devices are believed, and the appeal of one that was convicted.
 
 use axum::extract::{Path, State as Shared};
 use axum::response::Response;
 use malla_access::Permission;
-use malla_fetch::trust::{Check, CheckKind, CheckState, Claim, DeviceRepute};
+use malla_fetch::trust::{DeviceRepute, TrustRules};
 use malla_fetch::{Device, DeviceId};
-use malla_queue::{Act, UnixMs};
+use malla_queue::Act;
 use maud::{Markup, html};
 
-use super::super::{STANDING, status_badge};
+use super::super::STANDING;
+use super::checks;
 use crate::caller::{Notice, Person};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{Administer, Posted, See, Visitor, go};
-use crate::{Console, parts, words};
-
-const CHECKS: usize = 50;
+use crate::{Console, export, parts, words};
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -32,13 +31,94 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let page = Page::new(STANDING, t!("Standing")).lead(html! {
         (t!("Some of what a device brings is fetched once more by a device of another user. Who never lied is checked least, and nobody never."))
     });
-    let page = page.live("standing", rows(console, person, &devices, &reputes));
+    let page = page
+        .csv("/fetch/standing.csv".to_owned())
+        .api(person, "/api/v1/devices/standing")
+        .live("standing", rows(console, person, &devices, &reputes));
     if !person.may(Permission::Administer) {
         return Ok(page);
     }
-    let device = params.get("device").and_then(|id| id.parse().ok()).map(DeviceId);
-    let checks = console.trust.checks(device, None, CHECKS).await?;
-    Ok(page.live("checks", list(console.now(), params, &checks)))
+    Ok(page.live("checks", checks::card(console, params).await?))
+}
+
+/// How far a device is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Convicted,
+    Trusted,
+    Suspected,
+    New,
+    Believed,
+}
+
+impl Standing {
+    fn of(rules: TrustRules, device: &Device, repute: &DeviceRepute) -> Self {
+        match () {
+            () if repute.own.convicted => Standing::Convicted,
+            () if device.is_trusted() || !rules.enabled => Standing::Trusted,
+            () if repute.own.strikes > 0 => Standing::Suspected,
+            () if rules.holds(repute.cv()) => Standing::New,
+            () => Standing::Believed,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Standing::Convicted => "convicted",
+            Standing::Trusted => "trusted",
+            Standing::Suspected => "suspected",
+            Standing::New => "new",
+            Standing::Believed => "believed",
+        }
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Standing::Convicted => t!("convicted", "device"),
+            Standing::Trusted => t!("trusted", "device"),
+            Standing::Suspected => t!("suspected", "device"),
+            Standing::New => t!("new", "device"),
+            Standing::Believed => t!("believed", "device"),
+        }
+    }
+
+    /// The state of tasks whose colour it has.
+    fn tone(self) -> &'static str {
+        match self {
+            Standing::Convicted => "failed",
+            Standing::Trusted | Standing::Believed => "succeeded",
+            Standing::Suspected => "paused",
+            Standing::New => "running",
+        }
+    }
+}
+
+/// How likely a page of it is checked; `None` if none is.
+fn chance(rules: TrustRules, device: &Device, repute: &DeviceRepute) -> Option<f64> {
+    (rules.enabled && !device.is_trusted()).then(|| rules.chance(repute.cv()))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 9] =
+        ["device", "owner", "standing", "valid_in_a_row", "checked", "checked_now", "strikes", "doubts", "reason"];
+    let (scope, rules) = (visitor.principal.scope(), console.fetching.trust);
+    let (devices, reputes) = (console.fetch.devices(&scope).await?, console.trust.reputes(&scope).await?);
+    let cells = |repute: &DeviceRepute| {
+        let (own, device) = (&repute.own, devices.iter().find(|device| device.id == repute.device)?);
+        Some(vec![
+            device.name.clone(),
+            device.owner.clone(),
+            Standing::of(rules, device, repute).name().to_owned(),
+            own.cv.to_string(),
+            own.checked.to_string(),
+            chance(rules, device, repute).map(|chance| format!("{chance:.4}")).unwrap_or_default(),
+            own.strikes.to_string(),
+            own.doubts.to_string(),
+            own.reason.clone().unwrap_or_default(),
+        ])
+    };
+    let rows = reputes.iter().filter_map(cells).take(export::ROWS_MAX).collect();
+    Ok(export::csv_of("standing", &COLUMNS, rows))
 }
 
 fn rows(console: &Console, person: &Person, devices: &[Device], reputes: &[DeviceRepute]) -> Markup {
@@ -63,27 +143,24 @@ fn rows(console: &Console, person: &Person, devices: &[Device], reputes: &[Devic
 }
 
 fn line(console: &Console, person: &Person, device: &Device, repute: &DeviceRepute) -> Markup {
-    let (own, rules) = (&repute.own, console.fetching.trust);
-    let unchecked = device.is_trusted() || !rules.enabled;
-    let (tone, name) = match () {
-        () if own.convicted => ("failed", t!("convicted", "device")),
-        () if unchecked => ("succeeded", t!("trusted", "device")),
-        () if own.strikes > 0 => ("paused", t!("suspected", "device")),
-        () if rules.holds(repute.cv()) => ("running", t!("new", "device")),
-        () => ("succeeded", t!("believed", "device")),
-    };
+    let own = &repute.own;
+    let standing = Standing::of(console.fetching.trust, device, repute);
+    let chance = chance(console.fetching.trust, device, repute);
     html! {
         tr {
             td data-label=(t!("Device")) { a href=(format!("{STANDING}?device={}", device.id.0)) { (device.name) } }
             td data-label=(t!("Owner")) { (device.owner) }
             td data-label=(t!("Standing")) {
-                span class={ "badge s-" (tone) } { (name) }
+                span class={ "badge s-" (standing.tone()) } { (standing.told()) }
                 @if let Some(reason) = &own.reason { p.note.quiet { (reason) } }
             }
             td.num data-label=(t!("Valid in a row")) { (words::count(own.cv)) }
             td.num data-label=(t!("Checked")) { (words::count(own.checked)) }
             td.num data-label=(t!("Checked now")) {
-                @if unchecked { span.quiet { "–" } } @else { (format!("{:.1} %", rules.chance(repute.cv()) * 100.0)) }
+                @match chance {
+                    Some(chance) => { (words::decimal(chance * 100.0, 1)) " %" },
+                    None => span.quiet { "–" },
+                }
             }
             td.num.quiet[own.strikes == 0] data-label=(t!("Strikes")) { (own.strikes) }
             td.num.quiet[own.doubts == 0] data-label=(t!("Doubts")) { (words::count(own.doubts)) }
@@ -95,79 +172,6 @@ fn line(console: &Console, person: &Person, device: &Device, repute: &DeviceRepu
                     }))
                 }
             }
-        }
-    }
-}
-
-fn list(now: UnixMs, params: &Params, checks: &[Check]) -> Markup {
-    html! {
-        section.card {
-            div.card-head {
-                h2 { (t!("Checks")) }
-                @if params.get("device").is_some() { a href=(STANDING) { (t!("Of all devices")) } }
-            }
-            @if checks.is_empty() { (parts::empty(t!("Nothing was checked yet."), None)) }
-            @else {
-                table.rows.dense {
-                    thead { tr {
-                        th { (t!("Page")) } th { (t!("Kind")) } th { (t!("State")) } th { (t!("First")) } th { (t!("Second")) } th { (t!("Trusted")) }
-                        th { (t!("When")) }
-                    } }
-                    tbody { @for check in checks { (row(now, check)) } }
-                }
-            }
-        }
-    }
-}
-
-fn kind_name(kind: CheckKind) -> &'static str {
-    match kind {
-        CheckKind::Replica => t!("replica"),
-        CheckKind::Etag => t!("validator"),
-        CheckKind::Control => t!("control"),
-        CheckKind::Report => t!("report"),
-    }
-}
-
-fn state_name(state: CheckState) -> &'static str {
-    match state {
-        CheckState::Open => t!("open", "check"),
-        CheckState::Trial => t!("trial"),
-        CheckState::Agreed => t!("agreed"),
-        CheckState::Cleared => t!("cleared"),
-        CheckState::Upheld => t!("upheld"),
-        CheckState::Lapsed => t!("lapsed"),
-    }
-}
-
-fn row(now: UnixMs, check: &Check) -> Markup {
-    let tone = match check.state {
-        CheckState::Open => "running",
-        CheckState::Trial => "paused",
-        CheckState::Agreed => "succeeded",
-        CheckState::Cleared | CheckState::Lapsed => "discarded",
-        CheckState::Upheld => "failed",
-    };
-    let said = |claim: &Option<Claim>| {
-        html! {
-            @match claim {
-                Some(claim) => {
-                    (claim.by.name) " " (status_badge(claim.status))
-                    @if check.guilty.is_some_and(|guilty| guilty.0 == claim.by.device) { " " span.badge.s-failed { (t!("lied")) } }
-                },
-                None => span.quiet { "–" },
-            }
-        }
-    };
-    html! {
-        tr {
-            td data-label=(t!("Page")) { (check.url) }
-            td data-label=(t!("Kind")) { (kind_name(check.kind)) }
-            td data-label=(t!("State")) { span class={ "badge s-" (tone) } { (state_name(check.state)) } }
-            td data-label=(t!("First")) { (said(&check.first)) }
-            td data-label=(t!("Second")) { (said(&check.second)) }
-            td data-label=(t!("Trusted")) { (said(&check.third)) }
-            td data-label=(t!("When")) { (words::time(now, check.at)) }
         }
     }
 }

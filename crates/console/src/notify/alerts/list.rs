@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_access::Permission;
-use malla_notify::Alert;
+use malla_notify::{Alert, Channel, Rule};
 use malla_queue::{GroupId, UnixMs};
 use maud::{Markup, html};
 
@@ -16,7 +17,7 @@ use crate::listing::{Listed, Order, ROWS};
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, groups, parts};
+use crate::{Console, export, groups, parts};
 
 pub(crate) async fn show(
     Shared(console): Shared<Console>,
@@ -34,10 +35,51 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
     let rows = rows(may, console.now(), &found.items, &names);
     let page = Page::new(ALERTS, t!("Alerts"))
         .lead(html! { (t!("Who is told, by e-mail or a webhook, when deliveries fail, are late or stand still.")) })
+        .csv("/notify/alerts.csv".to_owned())
+        .api(person, "/api/v1/alerts")
         .still(html! {
             @if may && !found.items.is_empty() { div.buttons { a.button.primary href=(NEW_ALERT) { (t!("New alert")) } } }
         });
-    Ok(found.on(page, params, Order::ByName, "alerts", rows))
+    Ok(found.on(page, &params.only(&["cursor"]), Order::ByName, "alerts", rows))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {
+    const COLUMNS: [&str; 8] = ["alert", "state", "rule", "subscription", "firing_for", "to", "group", "last_fired_at"];
+    let scope = visitor.principal.scope();
+    export::csv("alerts", &COLUMNS, move |after: Option<String>, most| {
+        let (console, scope) = (console.clone(), scope.clone());
+        async move {
+            let found = console.alerts.alerts(&scope, after.as_deref(), most).await?;
+            let ids: Vec<GroupId> = found.iter().filter_map(|alert| alert.group).collect();
+            let names = console.access.group_names(&ids).await?;
+            let next = found.last().map(|alert| alert.name.clone()).filter(|_| found.len() == most);
+            Ok((found.iter().map(|alert| cells(alert, &names)).collect(), next))
+        }
+    })
+}
+
+/// Where its notices go, never what signs them.
+fn cells(alert: &Alert, groups: &HashMap<GroupId, String>) -> Vec<String> {
+    let state = match (alert.spec.enabled, alert.is_firing()) {
+        (false, _) => "off",
+        (true, true) => "firing",
+        (true, false) => "well",
+    };
+    let rule = match &alert.spec.rule {
+        Rule::Failures { count, window_s, .. } => format!("failures {count} in {window_s} s"),
+        Rule::Backlog { older_than_s, .. } => format!("backlog {older_than_s} s"),
+        Rule::Stuck { for_s, .. } => format!("stuck {for_s} s"),
+    };
+    vec![
+        alert.name.clone(),
+        state.to_owned(),
+        rule,
+        alert.spec.rule.subscription().unwrap_or_default().to_owned(),
+        alert.firing.join(" "),
+        alert.spec.to.iter().map(Channel::place).collect::<Vec<_>>().join(" "),
+        alert.group.and_then(|group| groups.get(&group)).cloned().unwrap_or_default(),
+        export::moment(alert.last_fired_at),
+    ]
 }
 
 fn rows(may: bool, now: UnixMs, alerts: &[Alert], groups: &HashMap<GroupId, String>) -> Markup {

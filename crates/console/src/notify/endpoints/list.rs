@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_access::Permission;
 use malla_notify::Endpoint;
 use malla_queue::GroupId;
@@ -15,7 +16,7 @@ use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::visitor::{See, Visitor};
-use crate::{Console, groups, parts, words};
+use crate::{Console, export, groups, parts, words};
 
 const ROWS: usize = 50;
 /// In a house with more subscriptions than this, they are not counted here.
@@ -36,6 +37,8 @@ pub(crate) async fn show(
     let lonely = endpoints.iter().all(Endpoint::is_system) && params.get("cursor").is_none();
     Ok(Page::new(ENDPOINTS, t!("Endpoints"))
         .lead(html! { (t!("Where events come in: an application posts an event and forgets it.")) })
+        .csv("/notify/endpoints.csv".to_owned())
+        .api(person, "/api/v1/endpoints")
         .still(html! {
             @if person.may(Permission::Change) && !lonely {
                 div.buttons { a.button.primary href=(NEW_ENDPOINT) { (t!("New endpoint")) } }
@@ -44,6 +47,44 @@ pub(crate) async fn show(
         .still(html! { @if lonely { (first_steps(person)) } })
         .still(rows(&endpoints, &names, counts.as_ref()))
         .still(parts::pager(ENDPOINTS, &params.only(&["cursor"]), next, (t!("First"), t!("Further")))))
+}
+
+pub(crate) async fn csv(Shared(console): Shared<Console>, visitor: Visitor<See>) -> Response {
+    const COLUMNS: [&str; 8] =
+        ["endpoint", "description", "address", "protocol", "group", "asks_for", "largest_body_bytes", "created_at"];
+    let scope = visitor.principal.scope();
+    export::csv("endpoints", &COLUMNS, move |after: Option<String>, most| {
+        let (console, scope) = (console.clone(), scope.clone());
+        async move {
+            let found = console.notify.endpoints(&scope, after.as_deref(), most).await?;
+            let ids: Vec<GroupId> = found.iter().filter_map(|endpoint| endpoint.group).collect();
+            let names = console.access.group_names(&ids).await?;
+            let next = found.last().map(|endpoint| endpoint.name.clone()).filter(|_| found.len() == most);
+            Ok((found.iter().map(|endpoint| cells(endpoint, &names)).collect(), next))
+        }
+    })
+}
+
+/// Whether it asks for something, never what.
+fn cells(endpoint: &Endpoint, groups: &HashMap<GroupId, String>) -> Vec<String> {
+    let options = &endpoint.options;
+    let (address, protocol) = match &options.mqtt {
+        Some(source) => (format!("{} {}", source.broker, source.topic), endpoint.protocol().name()),
+        None if endpoint.is_system() => (String::new(), ""),
+        None => (format!("/in/{}", endpoint.name), endpoint.protocol().name()),
+    };
+    let (token, signature) = (options.token_sha256.is_some(), !options.signature_secrets.is_empty());
+    let asks = [("token", token), ("signature", signature)].into_iter().filter(|(_, asks)| *asks);
+    vec![
+        endpoint.name.clone(),
+        options.description.clone(),
+        address,
+        protocol.to_owned(),
+        endpoint.group.and_then(|group| groups.get(&group)).cloned().unwrap_or_default(),
+        asks.map(|(name, _)| name).collect::<Vec<_>>().join(" "),
+        options.max_body.to_string(),
+        export::moment(Some(endpoint.created_at)),
+    ]
 }
 
 /// How many each has, as far as this person sees them; `None` if they are too many to count for a list.

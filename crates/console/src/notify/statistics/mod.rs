@@ -6,6 +6,7 @@ mod plots;
 use std::time::Duration;
 
 use axum::extract::State as Shared;
+use axum::response::Response;
 use malla_notify::{Figures, Step, Subject, Summary, summarize};
 use malla_queue::UnixMs;
 use maud::{Markup, html};
@@ -17,7 +18,7 @@ use crate::params::Params;
 use crate::refusal::Refusal;
 use crate::tongue::Text;
 use crate::visitor::{See, Visitor};
-use crate::{Console, words};
+use crate::{Console, export, words};
 
 /// The ranges that can be chosen: a step, its name in the address, and what it is called.
 const RANGES: [(Step, &str, Text); 3] = [
@@ -97,12 +98,29 @@ pub(crate) async fn page(console: &Console, person: &Person, params: &Params) ->
         Of::Subscription(name) => Page::new(STATISTICS, say!("Statistics of {name}", name))
             .up(subscription_path(name), say!("Subscription {name}", name)),
     };
-    let page = page.lead(shown.lead()).still(shown.chips());
+    let file = params.only(&["endpoint", "subscription", "step"]).link("/notify/statistics.csv");
+    let page = page.lead(shown.lead()).csv(file).still(shown.chips());
     // Longer ranges change little in a minute, and cost more to add up.
     Ok(match shown.step {
         Step::Minute => page.live("summary", shown.tiles()).live("plots", shown.plots()).live("table", shown.table()),
         Step::Hour | Step::Day => page.still(shown.tiles()).still(shown.plots()).still(shown.table()),
     })
+}
+
+/// Every step with its figures, also those without.
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    visitor: Visitor<See>,
+    params: Params,
+) -> Result<Response, Refusal> {
+    const COLUMNS: [&str; 7] = ["at", "events", "bytes", "delivered", "retried", "failed", "peak"];
+    let shown = Shown::find(&console, &visitor, &params).await?;
+    let cells = |(at, figures): &(UnixMs, Figures)| {
+        let Figures { events, bytes, delivered, retried, failed, peak, .. } = figures;
+        let counts = [events, bytes, delivered, retried, failed, peak].map(u64::to_string);
+        [export::moment(Some(*at))].into_iter().chain(counts).collect()
+    };
+    Ok(export::csv_of("statistics", &COLUMNS, shown.steps.iter().map(cells).collect()))
 }
 
 impl Shown {

@@ -2,12 +2,13 @@
 
 use axum::extract::{Path, State as Shared};
 use axum::response::Response;
-use malla_access::Permission;
+use malla_access::{Permission, Principal};
 use malla_notify::{Subscription, SubscriptionChange, SubscriptionState};
 use malla_queue::{Act, Error, StateCounts};
 use maud::{Markup, html};
 
 use super::super::{state_name, subscription_path};
+use super::filter::read_state;
 use crate::caller::{Notice, Person};
 use crate::refusal::{Refusal, mendable};
 use crate::visitor::{Change, Posted, go};
@@ -35,7 +36,8 @@ pub(super) fn buttons(person: &Person, one: &Subscription, counts: &StateCounts)
     }
 }
 
-fn verb(state: SubscriptionState) -> &'static str {
+/// On a button.
+pub(super) fn verb(state: SubscriptionState) -> &'static str {
     match state {
         SubscriptionState::Active => t!("Activate"),
         SubscriptionState::Suspended => t!("Suspend"),
@@ -67,24 +69,27 @@ fn consequence(from: SubscriptionState, to: SubscriptionState, counts: &StateCou
     }
 }
 
+/// Brings one into a state.
+pub(super) async fn into_state(
+    console: &Console,
+    principal: &Principal,
+    name: &str,
+    state: SubscriptionState,
+) -> malla_queue::Result<()> {
+    let detail = serde_json::json!({ "state": state.name() });
+    let act = Act { detail, ..Act::new(&principal.actor, "subscription.change", name) };
+    let change = SubscriptionChange { state: Some(state), spec: None };
+    console.notify.change_subscription(&principal.scope(), name, change, act).await.map(drop)
+}
+
 pub(crate) async fn change(
     Shared(console): Shared<Console>,
     Path(name): Path<String>,
     posted: Posted<Change>,
 ) -> Result<Response, Refusal> {
-    let asked = posted.fields.typed("state");
-    let Some(state) = SubscriptionState::ALL.into_iter().find(|state| state.name() == asked) else {
-        return Err(Refusal::bad(say!(
-            "\"{asked}\" is not a state of a subscription: active, suspended or disabled",
-            asked
-        )));
-    };
-    let principal = &posted.visitor.principal;
-    let detail = serde_json::json!({ "state": state.name() });
-    let act = Act { detail, ..Act::new(&principal.actor, "subscription.change", &name) };
-    let change = SubscriptionChange { state: Some(state), spec: None };
-    let notice = match console.notify.change_subscription(&principal.scope(), &name, change, act).await {
-        Ok(_) => Notice::good(say!("Subscription {name} is {} now.", name, state_name(state))),
+    let (state, principal) = (read_state(posted.fields.typed("state"))?, &posted.visitor.principal);
+    let notice = match into_state(&console, principal, &name, state).await {
+        Ok(()) => Notice::good(say!("Subscription {name} is {} now.", name, state_name(state))),
         Err(error @ Error::NotFound(_)) => return Err(error.into()),
         Err(error) => Notice::bad(mendable(error)?),
     };

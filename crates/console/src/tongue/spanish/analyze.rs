@@ -198,7 +198,7 @@ pub(super) const PAIRS: Pairs = &[
     ("Assigned", "Asignados"),
     ("The restart has begun: one process after the other.", "El reinicio ha empezado: un proceso tras otro."),
     (", took over {}", ", tomó el mando {}"),
-    ("{} alive", "{} vivos"),
+    ("{} alive", "vivos: {}"),
     (", {} lost", ", {} perdidos"),
     ("begun {}", "empezó {}"),
     (", asked for by {}", ", pedido por {}"),

@@ -30,6 +30,7 @@ mod house;
 mod notify;
 pub(super) mod pipelines;
 pub(super) mod rooms;
+mod subscriptions;
 mod tours;
 mod trust;
 mod wiki;
@@ -42,6 +43,7 @@ pub(super) const TABLES: &[Pairs] = &[
     house::PAIRS,
     work::PAIRS,
     notify::PAIRS,
+    subscriptions::PAIRS,
     alerts::PAIRS,
     fetch::PAIRS,
     tours::PAIRS,

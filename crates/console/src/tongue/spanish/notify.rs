@@ -428,7 +428,6 @@ pub(super) const PAIRS: Pairs = &[
     ("Filter#noun", "Filtro"),
     ("Who gets the events of an endpoint, and how.", "Quién recibe los eventos de un punto de entrada, y cómo."),
     ("Show all subscriptions", "Mostrar todas las suscripciones"),
-    ("No subscription to this endpoint.", "Ninguna suscripción a este punto de entrada."),
     (
         "There are no subscriptions yet. Those of your groups will be shown here.",
         "Todavía no hay suscripciones. Aquí se verán las de tus grupos.",
@@ -455,9 +454,6 @@ pub(super) const PAIRS: Pairs = &[
     ("A filter has at most {} bytes.", "Un filtro tiene como mucho {} bytes."),
     ("This is not a list of conditions in JSON: {error}.", "Esto no es una lista de condiciones en JSON: {error}."),
     ("\"{other}\" is not one of basic and bearer", "«{other}» no es ni basic ni bearer"),
-    ("Activate", "Activar"),
-    ("Suspend", "Suspender"),
-    ("Disable", "Desactivar"),
     (
         "It gets events from now on. Those that came while it was disabled are not sent.",
         "Recibe eventos desde ahora. Los que llegaron mientras estaba desactivada no se envían.",

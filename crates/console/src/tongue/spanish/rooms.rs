@@ -11,7 +11,11 @@ pub(in crate::tongue) const PATTERNS: Pairs = &[
     ("token {name} does not exist", "el token {name} no existe"),
     ("endpoint {name} does not exist", "el punto de entrada {name} no existe"),
     ("subscription {name} does not exist", "la suscripción {name} no existe"),
+    ("\"{title}\" does not exist in {wiki}", "«{title}» no existe en {wiki}"),
+    ("the page does not exist in {wiki}", "la página no existe en {wiki}"),
     ("{} does not exist", "{} no existe"),
+    // Where a device is.
+    ("in the server", "en el servidor"),
     ("task {id}", "La tarea {id}"),
     ("lane {key}", "El carril {key}"),
     ("group {name}", "El grupo {name}"),

@@ -5,10 +5,6 @@ use super::Pairs;
 pub(super) const PAIRS: Pairs = &[
     ("\"{other}\" is not a verb for lanes: pause or resume", "«{other}» no es un verbo para carriles: pause o resume"),
     (
-        "There is nothing to do: all lanes that match are so already.",
-        "No hay nada que hacer: todos los carriles que coinciden ya están así.",
-    ),
-    (
         "They start nothing new; what runs comes to its end.",
         "No empiezan nada nuevo; lo que está en curso llega a su fin.",
     ),
@@ -122,7 +118,7 @@ pub(super) const PAIRS: Pairs = &[
     ("· took {}", "· tardó {}"),
     ("What came back", "Lo que se respondió"),
     ("The same from a terminal", "Lo mismo desde un terminal"),
-    ("All that match:", "Todas las que coinciden:"),
+    ("All that match:", "Todo lo que coincide:"),
     ("confirmation due {}", "confirmación {}"),
     ("ended {}", "terminó {}"),
     ("Next", "Siguiente"),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use malla_fetch::{Commit, Fetch as _, Measures, Tally};
+use malla_queue::Scope;
 
 use super::join;
 use crate::house::House;
@@ -107,4 +108,64 @@ async fn a_long_list_of_devices_goes_on() {
     page.shows("device60.local");
     page.hides("device59.local");
     page.shows("<span class=\"n\">52</span>");
+}
+
+#[tokio::test]
+async fn all_devices_that_match_are_blocked_after_a_question_and_let_in_again() {
+    let house = House::new().await;
+    let (ana, ben, cleo) = (house.sign_in("ana").await, house.sign_in("ben").await, house.sign_in("cleo").await);
+    let mut ids = Vec::new();
+    for (owner, name, country) in [("ana", "attic", "DE"), ("ana", "barn", "FR"), ("zoe", "cellar", "DE")] {
+        ids.push(join(&house, owner, name, country).await.id.0.to_string());
+    }
+    let blocked = async || {
+        let devices = house.store.devices(&Scope::All).await.expect("devices");
+        let mut names: Vec<String> = devices.into_iter().filter(|one| one.blocked).map(|one| one.name).collect();
+        names.sort();
+        names
+    };
+    ana.get("/fetch/devices?search=de").await.shows("href=\"/fetch/devices/act?search=de&amp;verb=block\"");
+    let question = ana.get("/fetch/devices/act?verb=block&search=de").await;
+    for text in ["<strong>2 devices</strong> match.", "They get no more work", "attic", "cellar"] {
+        question.shows(text);
+    }
+    question.hides("barn");
+    let until = question.field("until");
+    let fields = [("verb", "block"), ("search", "de"), ("until", until.as_str())];
+    assert_eq!(ben.get("/fetch/devices/act?verb=block").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(ben.post("/fetch/devices/act", &fields).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(ana.send(crate::house::form("/fetch/devices/act", &fields)).await.status, StatusCode::FORBIDDEN);
+    cleo.get("/fetch/devices/act?verb=block").await.shows("There is nothing to do");
+    cleo.follow(&cleo.post("/fetch/devices/act", &fields).await).await.shows("Done: 0 devices.");
+    assert!(blocked().await.is_empty());
+    house.clock.advance(Duration::from_secs(1));
+    join(&house, "ana", "den", "DE").await;
+    let page = ana.follow(&ana.post("/fetch/devices/act", &fields).await).await;
+    page.shows("Done: 2 devices.");
+    assert_eq!(blocked().await, ["attic", "cellar"], "not one that came after the question");
+    let audit = ana.get("/audit.csv?action=device.block").await;
+    assert_eq!(audit.body.lines().count(), 3, "{}", audit.body);
+    // Only one keeps its tick.
+    let some = [("verb", "unblock"), ("state", "blocked"), ("choosing", "yes"), ("chosen", ids[2].as_str())];
+    let page = ana.follow(&ana.post("/fetch/devices/act", &some).await).await;
+    page.shows("Done: 1 device.");
+    assert_eq!(blocked().await, ["attic"]);
+    assert_eq!(ana.get("/fetch/devices/act?verb=eat").await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        ana.post("/fetch/devices/act", &[("verb", "block"), ("cursor", "x")]).await.status,
+        StatusCode::BAD_REQUEST
+    );
+}
+
+#[tokio::test]
+async fn a_whole_fleet_is_blocked_in_steps() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    for n in 0..130 {
+        join(&house, "ana", &format!("device{n}"), "DE").await;
+    }
+    let question = ana.get("/fetch/devices/act?verb=block").await;
+    question.shows("130 devices");
+    question.hides("name=\"choosing\"");
+    ana.follow(&ana.post("/fetch/devices/act", &[("verb", "block")]).await).await.shows("Done: 130 devices.");
 }

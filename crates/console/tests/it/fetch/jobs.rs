@@ -146,3 +146,102 @@ async fn a_long_list_goes_on_and_rests() {
     page.shows("href=\"/fetch/jobs\">← Newest");
     assert_eq!(ana.get("/fetch/jobs?cursor=here").await.status, StatusCode::BAD_REQUEST);
 }
+
+#[tokio::test]
+async fn jobs_are_found_by_state_group_and_time() {
+    let house = House::new().await;
+    let (root, ana, cleo) = (house.sign_in("root").await, house.sign_in("ana").await, house.sign_in("cleo").await);
+    let done = start(&ana, "https://example.org/a").await;
+    bring(&house, 200, "text/html", b"hello").await;
+    house.clock.advance(Duration::from_secs(3_600));
+    let (running, theirs) = (start(&ana, "https://example.org/b").await, start(&cleo, "https://example.org/c").await);
+    let ended = start(&ana, "https://example.org/d").await;
+    ana.post(&format!("{ended}/cancel"), &[]).await;
+    let all = [&done, &running, &theirs, &ended];
+    for (query, shown) in [
+        ("", vec![&done, &running, &theirs, &ended]),
+        ("state=running", vec![&running, &theirs]),
+        ("state=done", vec![&done]),
+        ("state=cancelled", vec![&ended]),
+        ("group=ops", vec![&done, &running, &ended]),
+        ("group=payments&state=running", vec![&theirs]),
+        ("to=2027-01-15T08:30", vec![&done]),
+        ("from=2027-01-15T08:30", vec![&running, &theirs, &ended]),
+    ] {
+        let page = root.get(&format!("/fetch/jobs?{query}")).await;
+        let file = root.get(&format!("/fetch/jobs.csv?{query}")).await;
+        for job in all {
+            let expected = shown.contains(&job);
+            assert_eq!(page.body.contains(&format!("href=\"{job}\"")), expected, "{job} with {query}");
+            let id = job.rsplit('/').next().expect("an id");
+            assert_eq!(file.body.contains(id), expected, "{id} with {query}: {}", file.body);
+        }
+    }
+    ana.get("/fetch/jobs?state=done&to=2020-01-01T00:00").await.shows("No job matches these filters.");
+    for wrong in ["state=asleep", "group=payments", "from=soon"] {
+        assert_eq!(ana.get(&format!("/fetch/jobs?{wrong}")).await.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn all_jobs_that_match_are_cancelled_after_a_question() {
+    let house = House::new().await;
+    let (ana, ben, cleo) = (house.sign_in("ana").await, house.sign_in("ben").await, house.sign_in("cleo").await);
+    let mut ours = Vec::new();
+    for n in 0..3 {
+        ours.push(start(&ana, &format!("https://example.org/{n}")).await);
+    }
+    let theirs = start(&cleo, "https://example.org/theirs").await;
+    ana.get("/fetch/jobs").await.shows("href=\"/fetch/jobs/act?verb=cancel\"");
+    ana.get("/fetch/jobs?state=done").await.hides("/fetch/jobs/act?");
+    let question = ana.get("/fetch/jobs/act?verb=cancel").await;
+    for text in ["<strong>3 jobs</strong> match.", "Nothing more is fetched for them.", "Cancel them", "0 of 1"] {
+        question.shows(text);
+    }
+    question.hides(theirs.rsplit('/').next().expect("an id"));
+    // One loses its tick; one comes while the question is read.
+    let until = question.field("until");
+    house.clock.advance(Duration::from_secs(1));
+    let late = start(&ana, "https://example.org/late").await;
+    let ids: Vec<&str> = ours.iter().map(|job| job.rsplit('/').next().expect("an id")).collect();
+    let theirs_id = theirs.rsplit('/').next().expect("an id");
+    let fields = [("verb", "cancel"), ("until", &until), ("choosing", "yes"), ("chosen", ids[0])];
+    let mut fields = fields.to_vec();
+    fields.extend([("chosen", ids[2]), ("chosen", theirs_id)]);
+    assert_eq!(ben.get("/fetch/jobs/act?verb=cancel").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(ben.post("/fetch/jobs/act", &fields).await.status, StatusCode::FORBIDDEN);
+    let forged = ana.send(crate::house::form("/fetch/jobs/act", &fields)).await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN, "without its secret");
+    assert!(!stored(&house, &ours[0]).await.cancelled);
+    let page = ana.follow(&ana.post("/fetch/jobs/act", &fields).await).await;
+    page.shows("Done: 2 jobs.");
+    for (job, cancelled) in [(&ours[0], true), (&ours[1], false), (&ours[2], true), (&late, false), (&theirs, false)] {
+        assert_eq!(stored(&house, job).await.cancelled, cancelled, "{job}");
+    }
+    let audit = ana.get("/audit.csv?action=fetch.cancel").await;
+    assert_eq!(audit.body.lines().count(), 3, "each is in the audit log: {}", audit.body);
+    let nothing = [("verb", "cancel"), ("choosing", "yes")];
+    let page = ana.follow(&ana.post("/fetch/jobs/act", &nothing).await).await;
+    page.shows("Nothing was ticked, so nothing was changed.");
+    // Without ticks all that match are meant.
+    let page = ana.follow(&ana.post("/fetch/jobs/act", &[("verb", "cancel"), ("state", "running")]).await).await;
+    page.shows("Done: 2 jobs.");
+    assert!(stored(&house, &late).await.cancelled && !stored(&house, &theirs).await.cancelled);
+    ana.get("/fetch/jobs/act?verb=cancel").await.shows("There is nothing to do");
+    ana.get("/fetch/jobs/act?verb=cancel&state=done").await.shows("There is nothing to do");
+    assert_eq!(ana.get("/fetch/jobs/act?verb=explode").await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn more_jobs_than_can_be_chosen_from_are_cancelled_all() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    for n in 0..55 {
+        start(&ana, &format!("https://example.org/{}", n % 2)).await;
+    }
+    let question = ana.get("/fetch/jobs/act?verb=cancel").await;
+    question.shows("55 jobs");
+    question.hides("name=\"choosing\"");
+    let page = ana.follow(&ana.post("/fetch/jobs/act", &[("verb", "cancel")]).await).await;
+    page.shows("Done: 55 jobs.");
+}

@@ -249,9 +249,10 @@ async fn many_are_held_at_once_after_a_question() {
     let theirs = watch(&cleo, "https://example.org/theirs", "").await;
     let question = ana.get("/fetch/watches/act?verb=pause&search=example.org").await;
     question.shows("3 watches");
-    let newest = question.body.split("name=\"newest\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let until = question.field("until");
+    house.clock.advance(Duration::from_secs(1));
     let late = watch(&ana, "https://example.org/late", "").await;
-    let fields = [("verb", "pause"), ("search", "example.org"), ("newest", newest.expect("a place"))];
+    let fields = [("verb", "pause"), ("search", "example.org"), ("until", &until)];
     let answer = ana.post("/fetch/watches/act", &fields).await;
     assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
     for page in &ours {

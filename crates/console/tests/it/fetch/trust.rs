@@ -33,10 +33,28 @@ async fn credit_is_given_with_the_form_and_stands_in_the_statement() {
         page.shows(text);
     }
     assert!(house.store.audit().await.expect("an audit").is_good());
-    for (account, micro) in [("client:1", "0"), ("nobody", "5"), ("world", "5"), ("client:1", "much")] {
-        let refused = root.post("/fetch/ledger/topup", &[("account", account), ("micro", micro)]).await;
-        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{account} {micro}");
+    for (account, micro, says) in [
+        ("client:1", "0", "Give an amount other than 0."),
+        ("nobody", "5", "nobody"),
+        ("world", "5", "Credit comes from world"),
+        ("client:1", "much", "&quot;much&quot; is not a whole number: write the micro-credits in digits"),
+        ("client:1", "", "is not a whole number"),
+        ("client:1", "2.5", "is not a whole number"),
+        ("client:1", "99999999999999999999", "Give at most 1,000,000,000,000,000 micro-credits at once."),
+    ] {
+        let typed = [("account", account), ("micro", micro), ("note", "<i>June</i>")];
+        let refused = root.post("/fetch/ledger/topup", &typed).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{account} {micro}");
+        refused.shows(says);
+        refused.shows("Nothing was saved");
+        for typed in [account, micro, "&lt;i&gt;June&lt;/i&gt;"] {
+            refused.shows(&format!("value=\"{typed}\""));
+        }
+        refused.hides("data-live");
     }
+    let balances = house.store.balances().await.expect("balances");
+    let of_client = balances.iter().find(|balance| balance.account == "client:1").expect("an account");
+    assert_eq!(of_client.micro, 2_500_000, "nothing was guessed");
     let ana = house.sign_in("ana").await;
     assert_eq!(ana.post("/fetch/ledger/topup", &fields).await.status, StatusCode::FORBIDDEN);
     ana.get("/fetch/ledger?account=world").await.hides("−2.500000");
@@ -52,7 +70,11 @@ async fn a_site_is_blocked_with_the_form_and_let_go_again() {
     let job = super::start(&root, "https://www.example.org/a").await;
     root.get(&job).await.shows("1 of 1");
     root.get(&format!("{job}/results/1")).await.shows("asked not to be fetched: they asked");
-    assert_eq!(root.post("/fetch/blocked/add", &[("site", "a b")]).await.status, StatusCode::BAD_REQUEST);
+    let refused = root.post("/fetch/blocked/add", &[("site", "a b"), ("why", "they asked")]).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    for text in ["&quot;a b&quot; is not a site", "value=\"a b\"", "value=\"they asked\"", "Nothing was saved"] {
+        refused.shows(text);
+    }
     let answer = root.post("/fetch/blocked/remove", &[("site", "example.org")]).await;
     root.follow(&answer).await.shows("example.org is fetched again.");
     assert!(house.store.blocked_sites().await.expect("lists").is_empty());

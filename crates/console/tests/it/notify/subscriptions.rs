@@ -150,3 +150,88 @@ async fn the_password_in_a_target_is_hidden_and_kept() {
     assert_eq!((spec.target.0.as_str(), spec.parallel), (target, 2));
     ana.get("/audit").await.hides("hunter2");
 }
+
+#[tokio::test]
+async fn subscriptions_are_found_by_state_and_word() {
+    let house = House::new().await;
+    let ana = house.sign_in("ana").await;
+    make_endpoint(&ana, "orders").await;
+    subscribe(&ana, "shop", "orders", &[]).await;
+    subscribe(&ana, "stock", "orders", &[("state", "suspended")]).await;
+    let fields = [("name", "bus"), ("endpoint", "orders"), ("target", "mqtt://ana:hunter2@broker/orders")];
+    ana.post("/notify/new-subscription", &fields).await;
+    let link = |name: &str| format!("href=\"/notify/subscriptions/{name}\"");
+    for (query, shown) in [
+        ("", vec!["shop", "stock", "bus"]),
+        ("state=active", vec!["shop", "bus"]),
+        ("state=suspended&endpoint=orders", vec!["stock"]),
+        ("search=BROKER", vec!["bus"]),
+        ("search=sto", vec!["stock"]),
+        ("endpoint=orders&search=hunter2", vec![]),
+        ("endpoint=other", vec![]),
+    ] {
+        let page = ana.get(&format!("/notify/subscriptions?{query}")).await;
+        let file = ana.get(&format!("/notify/subscriptions.csv?{query}")).await;
+        for name in ["shop", "stock", "bus"] {
+            assert_eq!(page.body.contains(&link(name)), shown.contains(&name), "{name} with {query}");
+            assert_eq!(file.body.contains(&format!("\n{name},")), shown.contains(&name), "{name} with {query}");
+        }
+    }
+    ana.get("/notify/subscriptions?search=nothing").await.shows("No subscription matches these filters.");
+    let page = ana.get("/notify/subscriptions?state=asleep&search=shop").await;
+    assert_eq!(page.status, StatusCode::BAD_REQUEST);
+    page.shows("is not a state of a subscription");
+    page.shows("value=\"shop\"");
+}
+
+#[tokio::test]
+async fn all_subscriptions_that_match_change_their_state_after_a_question() {
+    let house = House::new().await;
+    let (ana, ben, cleo) = (house.sign_in("ana").await, house.sign_in("ben").await, house.sign_in("cleo").await);
+    make_endpoint(&ana, "orders").await;
+    make_endpoint(&cleo, "theirs").await;
+    for name in ["act", "store", "stock"] {
+        subscribe(&ana, name, "orders", &[]).await;
+    }
+    subscribe(&cleo, "private", "theirs", &[]).await;
+    send_event(&ana, "orders", "1").await;
+    ana.get("/notify/subscriptions/act").await.shows("<h1>act</h1>");
+    ana.get("/notify/subscriptions?search=sto").await.shows("/notify/change-subscriptions?search=sto&amp;verb=suspend");
+    let question = ana.get("/notify/change-subscriptions?verb=suspend&search=sto").await;
+    for text in ["<strong>2 subscriptions</strong> match.", "they are held until you activate them", "1 waiting"] {
+        question.shows(text);
+    }
+    question.hides("private");
+    let until = question.field("until");
+    let fields = [("verb", "suspend"), ("search", "sto"), ("until", until.as_str())];
+    let path = "/notify/change-subscriptions";
+    assert_eq!(ben.get("/notify/change-subscriptions?verb=suspend").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(ben.post(path, &fields).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(ana.send(crate::house::form(path, &fields)).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(stored(&house, "store").await.state, SubscriptionState::Active);
+    let page = ana.follow(&ana.post(path, &fields).await).await;
+    page.shows("Done: 2 subscriptions.");
+    let states = async |names: [&str; 4]| {
+        let mut states = Vec::new();
+        for name in names {
+            states.push(stored(&house, name).await.state);
+        }
+        states
+    };
+    use SubscriptionState::{Active, Disabled, Suspended};
+    let names = ["act", "store", "stock", "private"];
+    assert_eq!(states(names).await, [Active, Suspended, Suspended, Active]);
+    let audit = ana.get("/audit.csv?action=subscription.change").await;
+    assert_eq!(audit.body.lines().count(), 3, "each is in the audit log: {}", audit.body);
+    // Of those that can be activated, one keeps its tick.
+    let question = ana.get("/notify/change-subscriptions?verb=activate").await;
+    question.shows("2 subscriptions");
+    let some = [("verb", "activate"), ("choosing", "yes"), ("chosen", "stock"), ("chosen", "private")];
+    ana.follow(&ana.post(path, &some).await).await.shows("Done: 1 subscription.");
+    assert_eq!(states(names).await, [Active, Suspended, Active, Active]);
+    ana.get("/notify/change-subscriptions?verb=disable").await.shows("what waits is discarded");
+    ana.follow(&ana.post(path, &[("verb", "disable")]).await).await.shows("Done: 3 subscriptions.");
+    assert_eq!(states(names).await, [Disabled, Disabled, Disabled, Active]);
+    ana.get("/notify/change-subscriptions?verb=disable").await.shows("There is nothing to do");
+    assert_eq!(ana.get("/notify/change-subscriptions?verb=eat").await.status, StatusCode::BAD_REQUEST);
+}

@@ -70,7 +70,7 @@ async fn notifying(ana: &Visitor<'_>) -> Vec<String> {
 }
 
 /// Pages that need nothing to be there.
-const LISTS: [&str; 46] = [
+const LISTS: [&str; 54] = [
     "/",
     "/tasks",
     "/tasks/new",
@@ -98,6 +98,14 @@ const LISTS: [&str; 46] = [
     "/fetch/watches?state=paused",
     "/fetch/sites",
     "/fetch/devices",
+    "/fetch/devices/act?verb=block",
+    "/fetch/devices/act?verb=unblock",
+    "/fetch/jobs/act?verb=cancel",
+    "/fetch/standing",
+    "/fetch/ledger",
+    "/fetch/blocked",
+    "/notify/change-subscriptions?verb=suspend",
+    "/notify/change-subscriptions?verb=disable",
     "/wiki",
     "/wiki/articles",
     "/wiki/revisions",

@@ -41,6 +41,9 @@ const JOB_URLS: u64 = 50;
 /// Crawls, watches and comparisons each.
 const TOURS: u64 = 2_000;
 const LEASE_FOR: Duration = Duration::from_secs(600);
+/// How often somebody looks for work in vain before there is none.
+const LOOKS: u32 = 100;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Fills the store at `url`, which must be empty.
 pub(super) async fn fill(url: &str, load: Load) -> Result<()> {
@@ -108,11 +111,18 @@ impl House {
         for _ in 0..4 {
             let (queue, clock, done) = (self.store.queue.clone(), self.clock.clone(), done.clone());
             loops.spawn(async move {
+                let mut vainly = 0;
                 while done.load(std::sync::atomic::Ordering::Relaxed) < count {
                     let request =
                         LeaseRequest::new(vec![Room::new(room)?], BATCH, Holder::Member("bench".into()), LEASE_FOR);
                     let leased = queue.lease(request).await?.tasks;
-                    ensure!(!leased.is_empty(), "nothing of {room} is left to do");
+                    // Others may hold all lanes at this moment.
+                    vainly = if leased.is_empty() { vainly + 1 } else { 0 };
+                    ensure!(vainly < LOOKS, "nothing of {room} is left to do");
+                    if leased.is_empty() {
+                        tokio::time::sleep(LOOK_AGAIN).await;
+                        continue;
+                    }
                     let now = clock.now();
                     let endings: Vec<_> =
                         leased.iter().map(|task| (task.token, verdict(task).ending(task, now))).collect();

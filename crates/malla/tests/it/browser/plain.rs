@@ -54,3 +54,44 @@ fn pages_and_forms_work_without_scripts() {
     browser.press("Log out");
     browser.sees_heading("Sign in to Malla");
 }
+
+#[test]
+fn all_that_match_are_changed_without_scripts_after_a_question() {
+    let house = House::open();
+    house.make("endpoints", json!({ "name": "orders" }));
+    for name in ["shop", "stock", "till"] {
+        let target = "https://example.org/hook";
+        house.make("subscriptions", json!({ "name": name, "endpoint": "orders", "target": target }));
+    }
+    let browser = house.admin_with(Kind::WITHOUT_SCRIPTS);
+    browser.press("Notify");
+    browser.press("Subscriptions");
+    browser.press("Suspend…");
+    browser.sees_heading("Suspend all that match?");
+    browser.sees("3 subscriptions match.");
+    browser.ask("document.querySelector('[name=chosen][value=stock]').click()");
+    browser.press("Suspend them");
+    browser.sees("Done: 2 subscriptions.");
+    browser.press("active");
+    browser.sees("stock");
+    browser.does_not_see("till");
+    browser.press("suspended");
+    browser.sees("till");
+    browser.press("Activate…");
+    browser.sees("2 subscriptions match.");
+    browser.press("Activate them");
+    browser.sees("Done: 2 subscriptions.");
+    browser.sees("No subscription matches these filters.");
+
+    browser.press("Fetch");
+    browser.press("Ledger");
+    browser.fill("Account", "house");
+    browser.fill("Micro-credits", "a lot");
+    browser.fill("Note", "for the summer");
+    browser.press("Give");
+    browser.sees("\"a lot\" is not a whole number: write the micro-credits in digits");
+    browser.fill("Micro-credits", "5000000");
+    browser.press("Give");
+    browser.sees("house has 5.000000 credits now.");
+    browser.sees("for the summer");
+}

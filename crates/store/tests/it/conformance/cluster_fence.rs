@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use malla_cluster::{Assignment, MemberId, Term};
-use malla_queue::{Error, Retention, Scope, State};
+use malla_fetch::ledger::Account;
+use malla_queue::{Clock as _, Error, Retention, Scope, State};
 
 use crate::harness::{House, LEASE, act, done, on_both_stores, task};
 
@@ -43,6 +44,9 @@ async fn duties(leader: &House) -> Vec<(&'static str, Result<(), Error>)> {
         ("trim", leader.fetch.trim(keep).await.map(drop)),
         ("sweep studies", leader.analyze.sweep(studies).await.map(drop)),
         ("sweep extractions", leader.wikis.sweep(DAY, 9).await.map(drop)),
+        ("release pledges", leader.ledger.release(leader.clock.now()).await.map(drop)),
+        ("carry the books forward", leader.ledger.carry_forward(leader.clock.now(), 9).await.map(drop)),
+        ("note a refetch", leader.trust.refetched(1).await),
         ("note", leader.access.note(act("something")).await),
         ("give up", leader.cluster.give_up(DAY, DAY).await.map(drop)),
         ("assign", leader.cluster.assign(&shall).await),
@@ -50,8 +54,9 @@ async fn duties(leader: &House) -> Vec<(&'static str, Result<(), Error>)> {
     ]
 }
 
-/// A task that is finished and old, and one whose lease ran out.
+/// A task that is finished and old, one whose lease ran out, and a pledge of a device that rests.
 async fn something_to_do(house: &House) -> malla_queue::TaskId {
+    house.ledger.top_up(Account::Escrow(7), 5, String::new(), act("ledger.topup")).await.unwrap();
     house.submit(task("old")).await;
     let leased = house.lease_one().await;
     house.finish(&leased, done()).await.unwrap();

@@ -38,6 +38,7 @@ mod submission;
 mod tours;
 mod trust;
 mod trust_ledger;
+mod trust_moves;
 mod wiki_ask;
 mod wiki_ask_plain;
 mod wiki_ask_random;

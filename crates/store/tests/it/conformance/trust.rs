@@ -1,17 +1,19 @@
 //! Checks, verdicts and what follows from them.
 
-use malla_fetch::trust::{Check, CheckState, Claim, Finding, Party, Settling, TrustRules, Verdict, Watch};
-use malla_fetch::{Commit, Device, NewJob, Settled, Settlement, Terms};
+use malla_fetch::ledger::{Account, Prices};
+use malla_fetch::trust::{Check, CheckState, Claim, Finding, Moved, Party, Settling, TrustRules, Verdict, Watch};
+use malla_fetch::{Commit, Device, NewJob, PageTask, Settled, Settlement, Terms};
 use malla_queue::{Error, Leased, Result, Scope, UnixMs};
 
 use crate::harness::{House, act, on_both_stores};
-use crate::harness_fetch::{LANES, new_job, task_of};
+use crate::harness_fetch::{LANES, new_job, task_of, url};
 
 on_both_stores!(
     a_drawn_result_is_told_at_once_and_fetched_again_for_its_check,
     who_waits_for_the_check_is_told_when_it_has_ended,
     a_mismatch_calls_a_trusted_device_before_anybody_is_blamed,
     a_conviction_blocks_forfeits_and_evicts_together,
+    what_a_device_brings_beside_its_conviction_is_forfeited_or_refused,
     who_waits_for_the_check_is_told_the_truth,
     a_verdict_counts_once,
     an_acquitted_device_is_let_in_again,
@@ -30,8 +32,10 @@ on_both_stores!(
 
 const A: &str = "https://a.example/1";
 const B: &str = "https://b.example/2";
+/// After so many, each on a site of its own, a device is convicted.
+const LIES: u32 = 6;
 
-fn watch(device: &Device, drawn: &[&Leased]) -> Watch {
+pub(super) fn watch(device: &Device, drawn: &[&Leased]) -> Watch {
     let drawn = drawn.iter().map(|leased| leased.token.task).collect();
     Watch { party: Party::of(device), rules: TrustRules::default(), drawn, ..Watch::default() }
 }
@@ -43,44 +47,54 @@ impl House {
     }
 
     /// A device brings the page that is asked for, and it is checked.
-    async fn bring_checked(&self, device: &Device, text: &str) -> Check {
+    pub(super) async fn bring_checked(&self, device: &Device, text: &str) -> Check {
         let leased = self.lease_page().await;
         let settled = self.found(&leased, text);
         assert_eq!(self.commit_watched(device, watch(device, &[&leased]), vec![settled]).await, [Ok(())]);
         self.last_check().await
     }
 
-    async fn last_check(&self) -> Check {
+    pub(super) async fn last_check(&self) -> Check {
         self.trust.checks(None, None, 1).await.expect("lists").remove(0)
     }
 
     /// A fetch for the last check, with what it showed.
-    async fn settle_check(&self, by: &Device, text: &str, finding: Finding) -> Check {
+    pub(super) async fn settle_check(&self, by: &Device, text: &str, finding: Finding) -> Check {
+        let settled = self.check_settled(by, text, finding).await;
+        assert_eq!(self.commit_watched(by, watch(by, &[]), vec![settled]).await, [Ok(())]);
+        self.last_check().await
+    }
+
+    async fn check_settled(&self, by: &Device, text: &str, finding: Finding) -> Settled {
         let leased = self.lease_page().await;
         let check = task_of(&leased).check.expect("a check's task");
         let page = self.new_page(&leased, 200, text);
         let said = Claim { by: Party::of(by), status: 200, ..Claim::default() };
         let from = self.last_check().await.state;
         let settling = Settling { check: check.id, from, said, page: Some(page), finding };
-        let settled = self.settled(&leased, Settlement::Checked(Box::new(settling)));
-        assert_eq!(self.commit_watched(by, watch(by, &[]), vec![settled]).await, [Ok(())]);
-        self.last_check().await
+        self.settled(&leased, Settlement::Checked(Box::new(settling)))
     }
 
     /// Lets a device lie until it is convicted.
     async fn convict(&self, liar: &Device, other: &Device, house: &Device) {
-        for site in 0..6 {
-            self.ask(&[&format!("https://site-{site}.example/")]).await;
-            self.bring_checked(liar, &format!("forged {site}")).await;
-            self.settle_check(other, "true", Finding::Differs).await;
-            let verdict = Finding::Judged(Verdict::FirstLied { hard: false });
-            let check = self.settle_check(house, "true", verdict).await;
+        for site in 0..LIES {
+            let verdict = self.lie(liar, other, house, site).await;
+            assert_eq!(self.commit_watched(house, watch(house, &[]), vec![verdict]).await, [Ok(())]);
+            let check = self.last_check().await;
             assert_eq!((check.state, check.guilty), (CheckState::Upheld, Some(liar.id)));
         }
     }
+
+    /// Lets a device lie. Returns the verdict, to be committed by the house.
+    async fn lie(&self, liar: &Device, other: &Device, house: &Device, site: u32) -> Settled {
+        self.ask(&[&format!("https://site-{site}.example/")]).await;
+        self.bring_checked(liar, &format!("forged {site}")).await;
+        self.settle_check(other, "true", Finding::Differs).await;
+        self.check_settled(house, "true", Finding::Judged(Verdict::FirstLied { hard: false })).await
+    }
 }
 
-fn verified(urls: &[&str]) -> NewJob {
+pub(super) fn verified(urls: &[&str]) -> NewJob {
     NewJob { terms: Terms { verified: true, ..Terms::default() }, ..new_job(urls) }
 }
 
@@ -155,6 +169,46 @@ async fn a_conviction_blocks_forfeits_and_evicts_together(house: House) {
     house.verify().await;
 }
 
+async fn what_a_device_brings_beside_its_conviction_is_forfeited_or_refused(house: House) {
+    let (ana, bob, own) =
+        (house.join("ana", "pi").await, house.join("bob", "pi").await, house.join("malla", "server").await);
+    for site in 1..LIES {
+        let verdict = house.lie(&ana, &bob, &own, site).await;
+        house.commit_watched(&own, watch(&own, &[]), vec![verdict]).await;
+    }
+    let verdict = house.lie(&ana, &bob, &own, LIES).await;
+    let urls: Vec<String> = (0..30).map(|n| format!("https://beside-{n}.example/")).collect();
+    let job = house.ask(&urls.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let prices = Prices { page: 1_000, cached: 0, share: 70, escrow_pages: 100 };
+    let brought = |device: &Device, settled| {
+        let (device, watch) = (Some(device.id), Some(watch(device, &[])));
+        Commit { device, settled: vec![settled], lanes: LANES, watch, prices, ..Commit::default() }
+    };
+    let mut commits: Vec<Commit> =
+        house.lease_pages().await.iter().map(|leased| brought(&ana, house.found(leased, "late"))).collect();
+    commits.insert(commits.len() / 3, brought(&own, verdict));
+    let house = std::sync::Arc::new(house);
+    let commits = commits.into_iter().map(|commit| {
+        let house = house.clone();
+        tokio::spawn(async move { house.fetch.commit(commit).await })
+    });
+    let (mut taken, mut refused) = (0, 0);
+    for commit in commits.collect::<Vec<_>>() {
+        match commit.await.unwrap().unwrap()[..] {
+            [Ok(())] => taken += 1,
+            [Err(Error::LeaseLost(_))] => refused += 1,
+            ref other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(taken + refused, 31);
+    assert!(house.device(ana.id).await.blocked);
+    assert_eq!(house.ledger.balance(&Account::Escrow(ana.id.0)).await.unwrap(), 0, "{taken} taken, {refused} refused");
+    assert_eq!(house.fetch.cache_size().await.unwrap().entries, 0, "all that it brought is gone");
+    assert_eq!(house.answers(job.id).await.len(), taken - 1);
+    assert!(house.ledger.audit().await.unwrap().is_good());
+    house.verify().await;
+}
+
 async fn who_waits_for_the_check_is_told_the_truth(house: House) {
     let (ana, bob, own) =
         (house.join("ana", "pi").await, house.join("bob", "pi").await, house.join("malla", "server").await);
@@ -224,9 +278,10 @@ async fn a_redirect_can_be_checked(house: House) {
     house.ask(&[A]).await;
     let leased = house.lease_page().await;
     let task = task_of(&leased);
-    let to = malla_fetch::PageTask { hops: 1, ..malla_fetch::PageTask::new(crate::harness_fetch::url(B)) };
-    let settled = house.settled(&leased, Settlement::Moved { to });
-    let watch = Watch { moved: vec![(leased.token.task, task.url, B.to_owned())], ..watch(&ana, &[]) };
+    let to = PageTask { hops: 1, ..PageTask::new(url(B)) };
+    let settled = house.settled(&leased, Settlement::Moved { to: to.clone() });
+    let moved = Moved { task: leased.token.task, from: task.url, to, drawn: true };
+    let watch = Watch { moved: vec![moved], ..watch(&ana, &[]) };
     assert_eq!(house.commit_watched(&ana, watch, vec![settled]).await, [Ok(())]);
     let check = house.last_check().await;
     assert_eq!(check.first.and_then(|claim| claim.location).as_deref(), Some(B));

@@ -1,6 +1,7 @@
 //! One crawl: how far it is, what it left alone and why, its pages as they come.
 
 use axum::extract::{Path, State as Shared};
+use axum::response::Response;
 use malla_fetch::crawl::{CrawlSpec, Progress};
 use malla_fetch::tour::{Tour, TourKind, TourState};
 use malla_queue::UnixMs;
@@ -12,7 +13,7 @@ use super::new::scope_name;
 use super::{bar, read, took};
 use crate::caller::Person;
 use crate::fetch::jobs::result;
-use crate::fetch::jobs::results::{Of, Results};
+use crate::fetch::jobs::results::{self, Of, Results};
 use crate::fetch::{size, status_badge};
 use crate::frame::Page;
 use crate::params::Params;
@@ -171,4 +172,13 @@ pub(crate) async fn result(
     let missing = say!("Page {n} of crawl {id}", n, id);
     let up = (tour_path(&tour), titled(TourKind::Crawl, &id));
     result::of(&console, CRAWLS, tour.id.job(), &n, up, &missing).await
+}
+
+pub(crate) async fn csv(
+    Shared(console): Shared<Console>,
+    Path(id): Path<String>,
+    visitor: Visitor<See>,
+) -> Result<Response, Refusal> {
+    let tour = find(&console, &visitor, TourKind::Crawl, &id).await?;
+    Ok(results::csv(console, tour.id.job()))
 }

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::super::{CRAWLS, NEW_CRAWL, tour_path};
 use crate::caller::{Notice, Person};
-use crate::form::{Form, Trouble, number};
+use crate::form::{Form, Trouble, Wrong, number};
 use crate::frame::Page;
 use crate::params::Params;
 use crate::refusal::Refusal;
@@ -117,7 +117,9 @@ async fn begin(console: &Console, person: &Person, fields: &Params) -> Result<To
 fn read(fields: &Params) -> Result<CrawlSpec, Trouble> {
     let usual = CrawlSpec::default();
     let lines = fields.raw("seeds").lines().map(str::trim).filter(|line| !line.is_empty());
-    let scope = Scope::from_name(fields.typed("scope")).unwrap_or_default();
+    let unknown = |name: &str| Wrong::at("scope", say!("\"{name}\" is no scope: choose one of the list.", name));
+    let scope = fields.get("scope").map(|name| Scope::from_name(name).ok_or_else(|| unknown(name)));
+    let scope = scope.transpose()?.unwrap_or_default();
     let seeds = CrawlSpec { seeds: lines.map(str::to_owned).collect(), scope, ..usual.clone() };
     seeds.check().map_err(|error| Trouble::at("seeds", error))?;
     let deep = CrawlSpec { depth: number(fields, "depth", usual.depth)?, ..seeds };

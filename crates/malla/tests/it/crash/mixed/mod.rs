@@ -257,8 +257,10 @@ impl Campaign {
         let node = &mut self.nodes[number];
         match fault {
             Fault::KillProcess => {
-                let processes = node.processes();
-                signal(*self.dice.pick(&processes).expect("it has processes"), "KILL");
+                // A machine that has just come gets some when the leader notices it.
+                let some = || Some(node.processes()).filter(|processes| !processes.is_empty());
+                let processes = poll_until(Instant::now() + COMPLETE_MAX, some).expect("it has processes");
+                signal(*self.dice.pick(&processes).expect("there is one"), "KILL");
             }
             Fault::KillMedic => node.kill_medic(),
             Fault::KillNode => node.kill(),

@@ -1,0 +1,1 @@
+SELECT blocked FROM device WHERE id = $1 FOR KEY SHARE
