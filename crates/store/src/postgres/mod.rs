@@ -27,6 +27,7 @@ mod fetch_trim;
 mod finish;
 mod hosts;
 mod lease;
+mod migrate;
 mod notify;
 mod notify_accept;
 mod notify_endpoints;
@@ -37,6 +38,7 @@ mod partitions;
 mod perform;
 mod pool;
 mod prune;
+mod quiet;
 mod read;
 mod scratch;
 mod statistics;
@@ -70,12 +72,10 @@ use malla_queue::{
     SystemClock, Task, TaskFilter, TaskId, TaskPage, TaskSummary, UnixMs,
 };
 use tokio_postgres::Config;
-use tokio_postgres::error::SqlState;
 
 use crate::arrivals::Signals;
 use crate::bodies::Depot;
-use crate::causes::causes;
-use crate::crashing::{point, with_the_next};
+use crate::crashing::point;
 use crate::packing::Incoming;
 use crate::{checks, verifying};
 use batch::Batcher;
@@ -95,15 +95,6 @@ macro_rules! sql {
 }
 pub(crate) use sql;
 
-mod migrations {
-    refinery::embed_migrations!("migrations/postgres");
-}
-
-/// The lock that lets one node migrate at a time.
-const MIGRATION_LOCK: i64 = 0x6d_616c_6c61;
-/// So often a migration is begun anew when others at work were in its way, with a pause in between.
-const MIGRATION_TRIES: usize = 60;
-const MIGRATION_PAUSE: Duration = Duration::from_millis(200);
 /// How often this node compares its clock with the server's.
 const CLOCK_EVERY: Duration = Duration::from_secs(10);
 /// What a time in whole milliseconds may be behind.
@@ -143,13 +134,13 @@ impl Postgres {
         let pools = Pools::new(&config, limits.doubt_max)?;
         // One that is not there is the caller's to try again, and to say so.
         drop(pools.verbs.get().await.map_err(|error| pool::no_connection(&error))?);
-        migrate(&pools, url).await?;
+        migrate::migrate(&pools, url).await?;
         partitions::make_ahead(&pools.client().await?, clock.now()).await.map_err(said)?;
         let house = bodies::house(&pools.client().await?).await.map_err(said)?;
         let depot = outside.map(|options| Depot::open(options, house, clock.clone())).transpose()?;
         let signals = Arc::new(Signals::default());
         let nudger = Arc::new(Nudger::start(signals.clone(), pools.verbs.clone()));
-        tokio::spawn(wake::listen(config.clone(), Arc::downgrade(&signals)));
+        tokio::spawn(wake::listen(config.clone(), Arc::downgrade(&signals), pools.quiet.clone()));
         Ok(Self::start(config, pools, (signals, nudger), clock, limits, depot))
     }
 
@@ -231,51 +222,6 @@ impl Postgres {
     async fn client(&self) -> Result<Object> {
         self.pools.client().await
     }
-}
-
-async fn migrate(pools: &Pools, url: &str) -> Result<()> {
-    let mut client = pools.client().await?;
-    let lock = client.query_one("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK]).await;
-    lock.map_err(|error| broken(&error))?;
-    // A new index on a large table takes its time. What the others want to lock is waited for as briefly as ever.
-    client.batch_execute("SET statement_timeout = 0").await.map_err(|error| broken(&error))?;
-    let migrated = migrate_locked(&mut client, url).await;
-    let reset = "RESET statement_timeout";
-    let _ = client.batch_execute(&format!("{reset}; SELECT pg_advisory_unlock({MIGRATION_LOCK})")).await;
-    migrated
-}
-
-async fn migrate_locked(client: &mut Object, url: &str) -> Result<()> {
-    let runner = with_the_next(migrations::migrations::runner());
-    let known = runner.get_migrations().iter().map(|m| i64::from(m.version())).max().unwrap_or(0);
-    let there = client.query_one("SELECT to_regclass('refinery_schema_history') IS NOT NULL", &[]).await;
-    if there.map_err(|error| broken(&error))?.get(0) {
-        let row = client.query_one("SELECT max(version)::bigint FROM refinery_schema_history", &[]).await;
-        let applied = row.map_err(|error| broken(&error))?.get(0);
-        checks::version(applied, known, crate::without_password(url))?;
-    }
-    let mut tries = 0;
-    loop {
-        let Err(error) = runner.run_async(&mut ***client).await else { return Ok(()) };
-        // Others are at work on the same tables: the server undoes one of two who wait for each other.
-        if tries == MIGRATION_TRIES || !is_in_the_way(&error) {
-            let why = format!("cannot bring {} up to date: {}", crate::without_password(url), causes(&error));
-            return Err(Error::Unavailable(why));
-        }
-        tries += 1;
-        tracing::info!(tries, "others are at work on what is to be changed: trying again");
-        tokio::time::sleep(MIGRATION_PAUSE).await;
-    }
-}
-
-/// Whether a migration was undone because of somebody else's locks.
-fn is_in_the_way(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut causes = std::iter::successors(Some(error), |error| error.source());
-    let server = causes.find_map(|error| error.downcast_ref::<tokio_postgres::Error>());
-    server.and_then(tokio_postgres::Error::code).is_some_and(|code| {
-        [SqlState::T_R_DEADLOCK_DETECTED, SqlState::LOCK_NOT_AVAILABLE, SqlState::T_R_SERIALIZATION_FAILURE]
-            .contains(code)
-    })
 }
 
 async fn submit_batch(

@@ -17,6 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::commit::{DOUBTS, Doubts};
 use super::hosts::EachHost;
+use super::quiet::Quiet;
 use crate::causes::causes;
 
 /// Connections of one process. The writers use a few of them, the rest serve readers.
@@ -81,22 +82,25 @@ pub(super) struct Pools {
     pub(super) verbs: Pool,
     /// For verbs that lost an answer: they hold a connection already, and must not wait for another one like it.
     doubts: Doubts,
+    /// Kept before each verb.
+    pub(super) quiet: Quiet,
 }
 
 impl Pools {
     /// A commit may be in doubt for `doubt_max`.
     pub(super) fn new(config: &Config, doubt_max: Duration) -> Result<Self> {
         let doubts = Doubts::new(pool(config, DOUBT_CONNECTIONS)?, doubt_max);
-        Ok(Self { verbs: pool(config, CONNECTIONS)?, doubts })
+        Ok(Self { verbs: pool(config, CONNECTIONS)?, doubts, quiet: Quiet::new() })
     }
 
     /// Others for the duties of the leader of this term.
     pub(super) fn under(&self, config: &Config, term: Term) -> Self {
         let verbs = pool(&under(config, term), DUTY_CONNECTIONS).expect("such a pool was made before");
-        Self { verbs, doubts: self.doubts.clone() }
+        Self { verbs, doubts: self.doubts.clone(), quiet: self.quiet.clone() }
     }
 
     pub(super) async fn client(&self) -> Result<Object> {
+        self.quiet.ends().await;
         connection(&self.verbs).await
     }
 }

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Config, NoTls, Socket};
 
+use super::quiet::Quiet;
 use super::{hosts, pool};
 use crate::arrivals::Signals;
 
@@ -20,7 +21,7 @@ use crate::arrivals::Signals;
 const NUDGE_EVERY: Duration = Duration::from_millis(5);
 /// Before the listener connects again.
 const RECONNECT_AFTER: Duration = Duration::from_secs(1);
-const CHANNEL: &str = "malla";
+pub(super) const CHANNEL: &str = "malla";
 
 /// Rouses workers of this process at once and those of others soon.
 pub(super) struct Nudger {
@@ -58,12 +59,12 @@ async fn nudge_others(mut rooms: mpsc::Receiver<String>, pool: Pool) {
 }
 
 /// Listens for other nodes' nudges until the store is dropped.
-pub(super) async fn listen(config: Config, signals: std::sync::Weak<Signals>) {
+pub(super) async fn listen(config: Config, signals: std::sync::Weak<Signals>, quiet: Quiet) {
     let last = AtomicUsize::new(0);
     while signals.upgrade().is_some() {
         let heard = match pool::tls() {
-            Ok(tls) => listen_once(&config, tls, &last, &signals).await,
-            Err(_) => listen_once(&config, NoTls, &last, &signals).await,
+            Ok(tls) => listen_once(&config, tls, &last, &signals, &quiet).await,
+            Err(_) => listen_once(&config, NoTls, &last, &signals, &quiet).await,
         };
         if let Err(error) = heard {
             tracing::debug!(%error, "not listening for other nodes");
@@ -77,6 +78,7 @@ async fn listen_once<T>(
     tls: T,
     last: &AtomicUsize,
     signals: &std::sync::Weak<Signals>,
+    quiet: &Quiet,
 ) -> Result<(), tokio_postgres::Error>
 where
     T: MakeTlsConnect<Socket> + Clone,
@@ -103,7 +105,9 @@ where
     }
     while let Some(room) = notes.recv().await {
         let Some(signals) = signals.upgrade() else { break };
-        signals.rouse(&room);
+        if !quiet.hears(&room) {
+            signals.rouse(&room);
+        }
     }
     drop(client);
     driver.await.unwrap_or(Ok(()))
