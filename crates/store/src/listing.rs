@@ -8,8 +8,8 @@ use malla_queue::{GroupId, LaneFilter, LaneKey, Scope, State, TaskFilter, TaskId
 
 use crate::codes::Code;
 
-/// Candidates that one page looks at. PostgreSQL takes several times as long for one.
-const SCAN_MAX: usize = 10_000;
+/// Candidates that one page looks at: some milliseconds' worth. PostgreSQL takes several times as long for one.
+const SCAN_MAX: usize = 4_000;
 const SCAN_MAX_SHARED: usize = 2_000;
 /// Ways into the tasks of which each may give that many; of more ways each gives less.
 const PATHS_FULL: usize = 8;
