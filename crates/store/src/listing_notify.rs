@@ -41,11 +41,8 @@ impl Builder {
         let (candidates, _) = self.event_candidates(filter, below)?;
         let conditions = self.event_conditions(filter);
         let select = include_str!("../sql/both/notify/event_summary.sql");
-        Some(
-            self.done(format!(
-                "{select} WHERE e.id IN ({candidates}) AND {conditions} ORDER BY e.id DESC LIMIT {limit}"
-            )),
-        )
+        let among = self.among_candidates(select, "event e", &candidates);
+        Some(self.done(format!("{among} AND {conditions} ORDER BY e.id DESC LIMIT {limit}")))
     }
 
     pub(crate) fn events_frontier(mut self, filter: &EventFilter, below: Option<EventId>) -> Option<Statement> {

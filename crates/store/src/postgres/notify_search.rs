@@ -7,11 +7,13 @@ use malla_queue::{TaskId, UnixMs};
 
 use super::pool::Broken;
 use super::sql;
-use crate::searching::{BEGINNING_STORED, BODIES_MAX, MATCHES_MAX, Matches, Search, Span, index_words};
+use crate::searching::{BEGINNING_STORED, BODIES_MAX, Matches, Search, Span, index_words};
 
 /// Ids become visible in another order than they are given: an event younger than this is not indexed yet, so that none
 /// that is still being written is passed over.
 const SETTLED_AFTER: Duration = Duration::from_secs(10);
+/// Matches that one step of a search looks at: a page full. The index takes longer for one than SQLite's.
+const MATCHES_MAX: usize = 64;
 /// Bodies fetched in one piece.
 const PIECE: usize = 100;
 /// Events on a shelf.
