@@ -14,6 +14,9 @@ pub(crate) const URL_BYTES_MAX: usize = 8_192;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageUrl(Url);
 
+/// So much of a URL's key is its site's.
+const SITE_BYTES: usize = 4;
+
 /// Names a URL in the store, whatever its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UrlKey(pub [u8; 16]);
@@ -90,8 +93,13 @@ impl PageUrl {
         &self.0[url::Position::BeforePath..url::Position::AfterQuery]
     }
 
+    /// URLs of one site have keys beside each other, so that what is done to several of them touches few pages of the
+    /// store.
     pub fn key(&self) -> UrlKey {
-        UrlKey::of(self.as_str())
+        let mut key = UrlKey::of(self.as_str());
+        let site = UrlKey::of(&self.0[..url::Position::BeforePath]);
+        key.0[..SITE_BYTES].copy_from_slice(&site.0[..SITE_BYTES]);
+        key
     }
 }
 
@@ -180,6 +188,17 @@ mod tests {
             assert_eq!(Site::of_lane(&url.site().lane()), Some(url.site()));
             assert_eq!(url.site().robots().as_str(), format!("{site}/robots.txt"));
         }
+    }
+
+    #[test]
+    fn keys_of_a_site_lie_together() {
+        let key = |text: &str| PageUrl::parse(text).expect("a URL").key();
+        let [a, b, c] = ["https://example.org/a", "https://example.org/b", "http://example.org/a"].map(key);
+        assert_eq!(a, key("https://EXAMPLE.org:443/a#top"));
+        assert_eq!(a.0[..SITE_BYTES], b.0[..SITE_BYTES]);
+        assert_ne!(a.0[..SITE_BYTES], c.0[..SITE_BYTES]);
+        assert_ne!(a, b);
+        assert_ne!(a.0[SITE_BYTES..], c.0[SITE_BYTES..]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use malla_queue::LeaseToken;
 
-use crate::{PageUrl, Site};
+use crate::{BodyHash, PageUrl, Site};
 
 /// Work for one device: runs of many sites, all under leases that end together.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -87,6 +87,8 @@ pub struct PackedBody {
     pub packed: Bytes,
     /// Unpacked.
     pub bytes: u64,
+    /// The name of what is in it, as the device says that packed it.
+    pub hash: Option<BodyHash>,
 }
 
 /// What went wrong.

@@ -371,7 +371,8 @@ impl Dispatcher {
                 continue;
             };
             let case = Case { now, ..self.case(&leased, &task, gap_ms, quiet_ms, Some(&device.name)) };
-            match CheckedBody::check(&answer.body, self.options.body_bytes_max) {
+            let taken = if device.is_trusted() { CheckedBody::believe } else { CheckedBody::check };
+            match taken(&answer.body, self.options.body_bytes_max) {
                 Ok(body) => {
                     tally.count(answer.status, answer.body.bytes, answer.took_ms);
                     self.fleet.took(device.id, &task.url.site(), answer.took_ms);

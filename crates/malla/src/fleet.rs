@@ -73,6 +73,7 @@ impl Dispatch for FleetDispatch {
                 status: answer.status,
                 headers: answer.headers,
                 bytes: answer.body.bytes,
+                hash: answer.body.hash.map(|hash| hash.to_string()),
                 trouble: answer.trouble.as_ref().map(|trouble| trouble.what.name().to_owned()),
                 note: answer.trouble.map(|trouble| trouble.note),
                 took_ms: answer.took_ms,

@@ -243,6 +243,7 @@ impl Work for Deliverer {
             Ok(found) => found,
             Err(verdict) => return Some(verdict),
         };
+        self.rests.turn(&subscription.name, subscription.spec.parallel).await;
         let watched = Watched::begin(self, task, &subscription);
         let verdict = self.deliver(task, &subscription, event).await;
         let verdict = self.rests.after(&subscription.name, verdict);

@@ -120,7 +120,7 @@ impl PageRow {
             url: self.url,
             status: u16::try_from(self.status).unwrap_or(0),
             headers: from_json(&self.headers)?,
-            body: PackedBody { packed: packed.into(), bytes },
+            body: PackedBody { packed: packed.into(), bytes, hash: None },
             trouble: trouble(self.trouble, self.note),
             fetched_at: UnixMs(self.fetched_at),
             took_ms: u64::try_from(self.took_ms).unwrap_or(0),

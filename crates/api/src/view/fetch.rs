@@ -160,7 +160,8 @@ pub(crate) fn brought(frame: wire::Frame) -> Result<Brought, String> {
         }
         None => None,
     };
-    let body = PackedBody { packed: body.into(), bytes: head.bytes };
+    let hash = head.hash.and_then(|text| text.parse().ok());
+    let body = PackedBody { packed: body.into(), bytes: head.bytes, hash };
     let answer = Answer { status: head.status, headers: head.headers, body, trouble, took_ms: head.took_ms };
     Ok(Brought { token, answer, quiet_ms: head.quiet_ms })
 }

@@ -35,6 +35,7 @@ fn frame(token: &str, status: u16, body: &[u8]) -> Vec<u8> {
         status,
         headers: vec![("content-type".into(), "text/html".into())],
         bytes: body.len() as u64,
+        hash: None,
         trouble: None,
         note: None,
         took_ms: 5,

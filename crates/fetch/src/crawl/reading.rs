@@ -212,7 +212,7 @@ mod tests {
             url: url.into(),
             status: 200,
             headers: vec![("Content-Type".into(), kind.into())],
-            body: PackedBody { packed, bytes: body.len() as u64 },
+            body: PackedBody { packed, bytes: body.len() as u64, hash: None },
             trouble: None,
             fetched_at: UnixMs(0),
             took_ms: 0,

@@ -7,7 +7,7 @@ use zstd::bulk::Compressor;
 use zstd::zstd_safe::compress_bound;
 
 use super::decode::{Decoded, Encoding, decode};
-use crate::PackedBody;
+use crate::{BodyHash, PackedBody};
 
 /// Fast: the network and the store are slower than this.
 const LEVEL: i32 = 1;
@@ -84,7 +84,11 @@ impl Packer {
         self.packed.clear();
         self.packed.reserve(compress_bound(body.len()));
         self.compressor.compress_to_buffer(body, &mut self.packed).expect("the buffer is as large as it can get");
-        PackedBody { packed: Bytes::copy_from_slice(&self.packed), bytes: body.len() as u64 }
+        PackedBody {
+            packed: Bytes::copy_from_slice(&self.packed),
+            bytes: body.len() as u64,
+            hash: Some(BodyHash::of(body)),
+        }
     }
 }
 
@@ -101,6 +105,7 @@ mod tests {
             assert!(body.packed.is_empty());
         } else {
             assert_eq!(size.ok().flatten(), Some(body.bytes), "the frame says how large it is");
+            assert_eq!(body.hash, Some(BodyHash::of(expected)));
             assert_eq!(zstd::bulk::decompress(&body.packed, 1_000).expect("one frame"), expected);
         }
     }

@@ -120,7 +120,13 @@ mod tests {
 
     fn answer(status: u16, bytes: u64, headers: &[(&str, &str)]) -> Answer {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Answer { status, headers, body: PackedBody { packed: Default::default(), bytes }, trouble: None, took_ms: 1 }
+        Answer {
+            status,
+            headers,
+            body: PackedBody { packed: Default::default(), bytes, hash: None },
+            trouble: None,
+            took_ms: 1,
+        }
     }
 
     fn look(checks: &FreeChecks, url: &str, answer: &Answer, body: u8) -> Option<&'static str> {

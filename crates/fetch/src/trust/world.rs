@@ -250,7 +250,7 @@ impl World {
         hash[..8].copy_from_slice(&brought.number.to_le_bytes());
         hash[8..16].copy_from_slice(&brought.moment.to_le_bytes());
         let bytes = if brought.status == 200 { 500 } else { 0 };
-        let body = PackedBody { packed: Default::default(), bytes };
+        let body = PackedBody { packed: Default::default(), bytes, hash: None };
         let answer = Answer { status: brought.status, headers: Vec::new(), body, trouble: None, took_ms: 1 };
         let (device, body) = (DeviceId(self.actors[at].party.device), Some(BodyHash(hash)));
         let now = UnixMs(0);

@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep_until};
 use super::lease::Ticket;
 use crate::{Answer, Brought};
 
-/// So much goes off at once.
+/// So much goes off at once while work is scarce,
 const FULL: (usize, u64) = (64, 512 << 10);
-/// At most so much in one call, if more has gathered.
+/// and while it is not: together, pages of one site are taken in for less. It is also the most that goes in one call.
 const CALL_MAX: (usize, u64) = (256, 4 << 20);
 /// The longest that a result waits for others.
 const GATHER: Duration = Duration::from_millis(50);
@@ -98,9 +98,10 @@ impl Outbox {
         let mut gathered = self.lock();
         gathered.parcels.push(Parcel { token, answer, last_word, ticket: ticket.clone(), bytes });
         gathered.bytes += bytes;
+        let scarce = self.scarce.load(Ordering::Relaxed);
         let wait = match () {
-            () if gathered.is_full() => Duration::ZERO,
-            () if last && self.scarce.load(Ordering::Relaxed) => GATHER_AT_END,
+            () if gathered.is_full(if scarce { FULL } else { CALL_MAX }) => Duration::ZERO,
+            () if last && scarce => GATHER_AT_END,
             () => GATHER,
         };
         self.send_within(gathered, wait);
@@ -173,8 +174,8 @@ impl Gathered {
         self.parcels.is_empty() && self.undone.is_empty()
     }
 
-    fn is_full(&self) -> bool {
-        self.parcels.len() >= FULL.0 || self.bytes >= FULL.1
+    fn is_full(&self, full: (usize, u64)) -> bool {
+        self.parcels.len() >= full.0 || self.bytes >= full.1
     }
 
     fn take(&mut self) -> (Vec<Parcel>, Vec<Undone>) {
@@ -224,7 +225,7 @@ mod tests {
     }
 
     fn put(outbox: &Outbox, task: i64, bytes: usize, last: bool) {
-        let body = PackedBody { packed: vec![0; bytes].into(), bytes: bytes as u64 };
+        let body = PackedBody { packed: vec![0; bytes].into(), bytes: bytes as u64, hash: None };
         let answer = Answer { status: 200, headers: Vec::new(), body, trouble: None, took_ms: 1 };
         outbox.put(LeaseToken { task: TaskId(task), nonce: 1 }, answer, Instant::now(), &ticket(), last);
     }
@@ -260,6 +261,11 @@ mod tests {
         assert_eq!(outbox.next().now_or_never().flatten().expect("enough").0.len(), 64);
         put(&outbox, 1, 512 << 10, false);
         assert_eq!(outbox.next().now_or_never().flatten().expect("enough").0.len(), 1);
+        outbox.work_is_scarce(false);
+        (0..255).for_each(|task| put(&outbox, task, 10, false));
+        assert!(outbox.next().now_or_never().is_none(), "nobody waits for them");
+        put(&outbox, 255, 10, false);
+        assert_eq!(outbox.next().now_or_never().flatten().expect("enough").0.len(), 256);
         put(&outbox, 1, 10, false);
         outbox.flush();
         assert_eq!(outbox.next().now_or_never().flatten().expect("all there is").0.len(), 1);

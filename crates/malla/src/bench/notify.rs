@@ -1,5 +1,7 @@
 //! `malla bench notify`: how fast events are taken in and delivered, over real HTTP, by a server of its own.
 
+mod isolation;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,7 +25,7 @@ pub(crate) struct Load {
     deliveries: usize,
     /// How long events come at a steady pace.
     paced_for: Duration,
-    /// Isolation is measured so often, alone and beside others,
+    /// Isolation is measured so often, alone and beside others; the quieter half of it counts,
     rounds: usize,
     /// each for so long.
     round_for: Duration,
@@ -36,7 +38,7 @@ impl Load {
         accept_for: Duration::from_secs(4),
         deliveries: 60_000,
         paced_for: Duration::from_secs(15),
-        rounds: 15,
+        rounds: 20,
         round_for: Duration::from_secs(4),
         waiting: 1_000_000,
     };
@@ -45,7 +47,7 @@ impl Load {
         accept_for: Duration::from_secs(1),
         deliveries: 6_000,
         paced_for: Duration::from_secs(3),
-        rounds: 3,
+        rounds: 4,
         round_for: Duration::from_secs(2),
         waiting: 50_000,
     };
@@ -58,29 +60,8 @@ const USUAL: u32 = 20;
 const MANY: u32 = 128;
 /// How long an answer is waited for, in seconds.
 const TIMEOUT_S: u64 = 5;
-/// Between two turns: what waited for the last one's is thrown away, and the log is folded.
-const REST: Duration = Duration::from_millis(1_500);
 const WARMING: Duration = Duration::from_secs(1);
 const DELIVERED_WITHIN: Duration = Duration::from_secs(120);
-
-/// Those beside whom a subscriber is served.
-#[derive(Clone, Copy)]
-struct Company {
-    name: &'static str,
-    others: &'static [Other],
-}
-
-type Other = (&'static str, fn() -> Manners);
-
-const COMPANY: [Company; 3] = [
-    Company { name: "alone", others: &[] },
-    Company { name: "among", others: &[("one", takes_all), ("other", takes_all)] },
-    Company { name: "beside", others: &[("hanging", || Manners::Hangs), ("failing", || Manners::Fails)] },
-];
-
-fn takes_all() -> Manners {
-    Manners::Takes(Arc::new(|_| {}))
-}
 
 /// What can be measured alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -199,56 +180,6 @@ impl Bench {
         Ok(())
     }
 
-    /// A healthy subscriber alone, beside two that are healthy too, and beside one that hangs and one that fails. Each for a
-    /// short time and in turn, each as often first as last: what the disk does changes from one minute to the next, and so
-    /// all get their share of it. Against the first it tells what two more notifications an event cost, against the second
-    /// what bad neighbours do.
-    async fn isolation(&self, load: Load, report: &mut Report) -> Result<()> {
-        let mut rounds: [Vec<Arc<Arrivals>>; 3] = Default::default();
-        for round in 0..load.rounds {
-            for turn in 0..COMPANY.len() {
-                let which = (round + turn) % COMPANY.len();
-                rounds[which].push(self.in_company(COMPANY[which], round, load.round_for).await?);
-            }
-        }
-        let p99s = rounds.each_ref().map(|rounds| p99s_ms(rounds));
-        let middle = p99s.each_ref().map(|p99s| median(p99s.clone()));
-        let ratio = |to: usize| {
-            let pairs = p99s[2].iter().zip(&p99s[to]).map(|(beside, other)| beside / other);
-            format!("{:.2} × ({:.2} × in the middle of the rounds)", middle[2] / middle[to], median(pairs.collect()))
-        };
-        let note = |which: usize| {
-            let (accepted, delivered) = percentiles(&rounds[which]);
-            format!("over all rounds {delivered}; accepted p99 {:.1}", accepted.p99_ms())
-        };
-        let what = format!("500 events/s: post to delivery, middle p99 of {} rounds", load.rounds);
-        report.line(&what, middle[0], "ms", &note(0));
-        let text = format!("{:.2} × alone; {}", middle[1] / middle[0], note(1));
-        report.line("the same beside two that are healthy too", middle[1], "ms", &text);
-        let text = format!("{} alone, {} beside healthy ones; {}", ratio(0), ratio(1), note(2));
-        report.line("the same beside one that hangs and one that fails", middle[2], "ms", &text);
-        Ok(())
-    }
-
-    /// One turn of a healthy subscriber beside these. Afterwards they are gone, with what waited for them.
-    async fn in_company(&self, company: Company, round: usize, lasts: Duration) -> Result<Arc<Arrivals>> {
-        let endpoint = format!("{}-{round}", company.name);
-        let mut others = Vec::new();
-        for (name, manners) in company.others {
-            others.push((*name, Receiver::start(manners()).await?));
-        }
-        let addresses: Vec<_> = others.iter().map(|(name, receiver)| (*name, receiver.address)).collect();
-        let arrivals = self.paced(&endpoint, 500, lasts, &addresses).await?;
-        let mut caller = self.server.caller().await?;
-        for name in others.iter().map(|(name, _)| *name).chain(["healthy"]) {
-            let path = format!("/api/v1/subscriptions/{endpoint}-{name}");
-            caller.ask("PATCH", &path, &json!({ "state": "disabled" })).await?;
-        }
-        drop(others);
-        tokio::time::sleep(REST).await;
-        Ok(arrivals)
-    }
-
     /// Posts `rate` events a second, whatever the answers take, to an endpoint with a healthy subscriber and others. The
     /// first second does not count: connections are made in it.
     async fn paced(
@@ -329,16 +260,6 @@ fn percentiles(rounds: &[Arc<Arrivals>]) -> (Percentiles, Percentiles) {
         Percentiles::of(rounds.iter().flat_map(|round| round.since_sent(to(round))).collect())
     };
     (all(|round| &round.accepted), all(|round| &round.delivered))
-}
-
-/// Of each round. A hiccup of the machine spoils the round it falls into, not the one in the middle.
-fn p99s_ms(rounds: &[Arc<Arrivals>]) -> Vec<f64> {
-    rounds.iter().map(|round| percentiles(std::slice::from_ref(round)).1.p99_ms()).collect()
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 async fn all(mut tasks: JoinSet<Result<Vec<Duration>>>) -> Result<Vec<Duration>> {

@@ -40,6 +40,29 @@ pub(super) fn cpu_of(pid: u32) -> f64 {
     ticks as f64 / 100.0
 }
 
+/// What all processors of this machine did so far, in ticks.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CpuTime {
+    all: u64,
+    /// They were to work, and other machines on the same hardware did instead.
+    stolen: u64,
+}
+
+impl CpuTime {
+    /// Nothing where the system does not tell.
+    pub(super) fn now() -> Self {
+        let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+        let ticks: Vec<u64> = stat.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
+        Self { all: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or(0) }
+    }
+
+    /// The share of the time between the two that was taken.
+    pub(super) fn stolen_since(self, before: Self) -> f64 {
+        let all = self.all.saturating_sub(before.all).max(1);
+        self.stolen.saturating_sub(before.stolen) as f64 / all as f64
+    }
+}
+
 /// What this process has in memory.
 pub(crate) fn memory_mb() -> f64 {
     memory_of("self")

@@ -114,6 +114,7 @@ async fn lie(client: Client, stop: &AtomicBool, forged: &AtomicU64) {
                     ("cache-control".into(), "max-age=600".into()),
                 ],
                 bytes: text.len() as u64,
+                hash: None,
                 trouble: None,
                 note: None,
                 took_ms: 5,

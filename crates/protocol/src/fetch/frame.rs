@@ -21,6 +21,9 @@ pub struct ResultHead {
     pub headers: Vec<(String, String)>,
     /// Of the body, unpacked.
     pub bytes: u64,
+    /// The BLAKE3 hash of the body, unpacked, in hexadecimal digits. A device of the house is believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +129,7 @@ mod tests {
             status: 200,
             headers: vec![("content-type".into(), "text/html".into())],
             bytes: 5,
+            hash: None,
             trouble: None,
             note: None,
             took_ms: 7,

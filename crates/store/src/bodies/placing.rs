@@ -68,7 +68,7 @@ pub(crate) async fn fetch_answers(depot: Option<&Depot>, rows: Vec<Outside<Answe
     let whole = rows.into_iter().map(|(mut answered, object)| async move {
         if let Some(object) = object {
             let bytes = answered.page.body.bytes;
-            answered.page.body = PackedBody { packed: get(depot, &object).await?, bytes };
+            answered.page.body = PackedBody { packed: get(depot, &object).await?, bytes, hash: None };
         }
         Ok(answered)
     });

@@ -360,6 +360,17 @@ fn in_one_view<T>(conn: &Connection, look: impl FnOnce(&Connection) -> Result<T>
 
 fn open_all(path: &Path) -> Result<(Connection, Words, Vec<Connection>)> {
     make_private(path);
+    // Kept until another is open: the last one to close would fold the log, and the start would wait for it.
+    let _updated = bring_up_to_date(path)?;
+    let conn = malla_gather::open(path).map_err(|error| cannot_open(path, &error))?;
+    prepare(&conn).map_err(|error| cannot_open(path, &error))?;
+    let words = Words::open(path, &conn)?;
+    let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>>>()?;
+    Ok((conn, words, readers))
+}
+
+/// By a connection of its own: a migration may write more than the memory holds.
+fn bring_up_to_date(path: &Path) -> Result<Connection> {
     let mut conn = Connection::open(path).map_err(|error| cannot_open(path, &error))?;
     prepare(&conn).map_err(|error| cannot_open(path, &error))?;
     crate::checks::version(
@@ -370,9 +381,7 @@ fn open_all(path: &Path) -> Result<(Connection, Words, Vec<Connection>)> {
     migrations::migrations::runner().run(&mut conn).map_err(|error| {
         Error::Unavailable(format!("cannot bring {} up to date: {}", path.display(), causes(&error)))
     })?;
-    let words = Words::open(path, &conn)?;
-    let readers = (0..READERS).map(|_| open_reader(path)).collect::<Result<Vec<_>>>()?;
-    Ok((conn, words, readers))
+    Ok(conn)
 }
 
 /// A new store is for its owner's eyes: SQLite gives its log the same mode. What goes wrong here, opening reports.

@@ -33,7 +33,7 @@ pub(crate) fn anew(urls: &[&str]) -> NewJob {
 
 pub(crate) fn body(raw: &[u8]) -> CheckedBody {
     let packed = zstd::bulk::compress(raw, 3).expect("packs");
-    let body = PackedBody { packed: packed.into(), bytes: raw.len() as u64 };
+    let body = PackedBody { packed: packed.into(), bytes: raw.len() as u64, hash: None };
     CheckedBody::check(&body, u64::MAX).expect("it unpacks").expect("it is not empty")
 }
 

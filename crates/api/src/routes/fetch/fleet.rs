@@ -36,7 +36,7 @@ const HEARTBEAT_S: u64 = 30;
 /// Bytes of results in one request.
 const RESULTS_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Results that are taken in together.
-const STEP: usize = 64;
+const STEP: usize = 256;
 /// And their bytes.
 const STEP_BYTES: usize = 8 * 1024 * 1024;
 

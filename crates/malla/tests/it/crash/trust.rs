@@ -266,6 +266,7 @@ impl Stranger {
                             ("cache-control".into(), "max-age=600".into()),
                         ],
                         bytes: text.len() as u64,
+                        hash: None,
                         trouble: None,
                         note: None,
                         took_ms: 5,
