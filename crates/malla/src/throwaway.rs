@@ -30,6 +30,8 @@ impl Throwaway {
     /// The same on data that stay.
     pub(crate) async fn start_in(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
         let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+        let log = data.join("server.log");
+        let complaints = std::fs::File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         command
             .args(["up", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
@@ -37,7 +39,7 @@ impl Throwaway {
             .env("MALLA_LOG_LEVEL", "error")
             .envs(variables.iter().copied())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(complaints)
             .kill_on_drop(true);
         // What an earlier one left behind tells of a server that is gone.
         drop(std::fs::remove_file(data.join("server.json")));
@@ -48,7 +50,8 @@ impl Throwaway {
                 break found;
             }
             if let Some(status) = child.try_wait()? {
-                bail!("the server ended at once: {status}");
+                let said = std::fs::read_to_string(&log).unwrap_or_default();
+                bail!("the server ended at once, {status}: {}", said.lines().last().unwrap_or("it said nothing"));
             }
             if began.elapsed() > START_MAX {
                 bail!("the server did not start within {START_MAX:?}");

@@ -244,10 +244,11 @@ impl Campaign {
         self.faults += 1;
         let leader = changed.map(|after| format!("; the next leader after {:.1} s", after.as_secs_f64()));
         eprintln!(
-            "{fault:?} of {number}{}: everything in its place after {:.1} s, and each api answers{}",
+            "{fault:?} of {number}{}: everything in its place after {:.1} s, and each api answers{}{}",
             if deposed { ", which led" } else { "" },
             complete_after.as_secs_f64().max(answers.iter().max().map_or(0.0, Duration::as_secs_f64)),
-            leader.unwrap_or_default()
+            leader.unwrap_or_default(),
+            self.watcher.lately()
         );
     }
 
@@ -310,7 +311,8 @@ impl Campaign {
             complete(&self.cluster, &self.nodes);
         }
         self.faults += 1;
-        eprintln!("all restarted one by one in {:.1} s", began.elapsed().as_secs_f64());
+        let took = began.elapsed().as_secs_f64();
+        eprintln!("all restarted one by one in {took:.1} s{}", self.watcher.lately());
     }
 
     /// The moment is the whole of the test, so chance decides.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::tower::get;
 
 const LOOK: Duration = Duration::from_millis(100);
+const A_WHILE: Duration = Duration::from_secs(8);
 /// What is done in each room.
 const KINDS: [&str; 5] = ["notify.deliver", "fetch.page", "wiki.extract", "analyze.map", "drill"];
 
@@ -36,15 +37,18 @@ pub(super) struct Idle {
     done: u64,
     since: Instant,
     pub(super) longest: Duration,
+    /// Since somebody asked last.
+    lately: Duration,
 }
 
 impl Idle {
     fn new(now: Instant) -> Self {
-        Self { done: 0, since: now, longest: Duration::ZERO }
+        Self { done: 0, since: now, longest: Duration::ZERO, lately: Duration::ZERO }
     }
 
     fn look(&mut self, done: u64, now: Instant) {
-        self.longest = self.longest.max(now - self.since);
+        self.lately = self.lately.max(now - self.since);
+        self.longest = self.longest.max(self.lately);
         if done > self.done {
             (self.done, self.since) = (done, now);
         }
@@ -72,6 +76,19 @@ impl Watcher {
 
     pub(super) fn seen(&self) -> Seen {
         self.seen.lock().expect("no panic while it is held").clone()
+    }
+
+    /// Who was idle for longer than a while since this was asked last.
+    pub(super) fn lately(&self) -> String {
+        let mut seen = self.seen.lock().expect("no panic while it is held");
+        let mut idle = String::new();
+        for (kind, room) in &mut seen.rooms {
+            let lately = std::mem::take(&mut room.lately);
+            if lately >= A_WHILE {
+                idle.push_str(&format!("; {kind} idle for {:.1} s", lately.as_secs_f64()));
+            }
+        }
+        idle
     }
 
     pub(super) fn stop(self) -> Seen {
