@@ -226,7 +226,7 @@ impl Dispatcher {
         if !unknown.is_empty() {
             left -= self.take_robots(device, unknown, left, &mut block).await?;
         }
-        for batch in batches(&known, self.beyond()) {
+        for batch in batches(&known, self.beyond(), pages) {
             if left == 0 {
                 break;
             }

@@ -20,14 +20,15 @@ pub(super) struct Batch {
     pub(super) lease_for: Duration,
 }
 
-/// Sites by how long a run of theirs may be.
-pub(super) fn batches(known: &[Ready], beyond: Duration) -> Vec<Batch> {
+/// Sites by how long a run of theirs may be. A lease lasts as long as a block of so many `pages` takes if all of them are one
+/// site's, and no longer: while a device stands still, its sites wait for that.
+pub(super) fn batches(known: &[Ready], beyond: Duration, pages: usize) -> Vec<Batch> {
     let mut by_length: HashMap<usize, Vec<&Ready>> = HashMap::new();
     for ready in known {
         by_length.entry(run_max(ready)).or_default().push(ready);
     }
     let batch = |(run_max, sites): (usize, Vec<&Ready>)| {
-        let longest = sites.iter().map(|ready| pace_ms(ready)).max().unwrap_or(0) * run_max as u64;
+        let longest = sites.iter().map(|ready| pace_ms(ready)).max().unwrap_or(0) * run_max.min(pages) as u64;
         Batch {
             lanes: sites.iter().map(|ready| ready.site.lane()).collect(),
             run_max,
@@ -77,5 +78,35 @@ impl Block {
             }
             None => self.runs.push(Run { site, gap_ms, parallel: 1, items: vec![item] }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use malla_queue::UnixMs;
+
+    use super::*;
+    use crate::{PageUrl, SiteState};
+
+    fn lease_s(gap_ms: u64, page_ms: u64, pages: usize) -> u64 {
+        let ready = Ready {
+            site: PageUrl::parse("http://example.org/").expect("a URL").site(),
+            since: UnixMs(0),
+            gap_ms,
+            ceiling: 1,
+            state: SiteState { page_ms: Some(page_ms), ..SiteState::default() },
+            waiting: 1_000,
+            robots_until: None,
+        };
+        batches(&[ready], Duration::from_secs(6), pages)[0].lease_for.as_secs()
+    }
+
+    #[test]
+    fn a_lease_follows_the_size_of_its_block() {
+        assert_eq!(lease_s(0, 10, 16), 6, "16 pages of 50 ms");
+        assert_eq!(lease_s(900, 100, 16), 22, "16 pages of a second");
+        assert_eq!(lease_s(900, 100, 512), 22, "a run takes no longer than half a minute");
+        assert_eq!(lease_s(0, 50, 512), 31, "512 pages of 50 ms");
+        assert_eq!(lease_s(60_000, 0, 512), 66, "a page a minute");
     }
 }
