@@ -20,9 +20,11 @@ pub(super) struct Batch {
     pub(super) lease_for: Duration,
 }
 
-/// Sites by how long a run of theirs may be. A lease lasts as long as a block of so many `pages` takes if all of them are one
-/// site's, and no longer: while a device stands still, its sites wait for that.
+/// Sites by how long a run of theirs may be. A lease lasts as long as a block of so many `pages`, or of all that wait, takes
+/// one page after the other, and no longer: while a device stands still, its sites wait for that.
 pub(super) fn batches(known: &[Ready], beyond: Duration, pages: usize) -> Vec<Batch> {
+    let waiting = known.iter().fold(0, |sum: u64, ready| sum.saturating_add(ready.waiting));
+    let pages = pages.min(usize::try_from(waiting).unwrap_or(usize::MAX));
     let mut by_length: HashMap<usize, Vec<&Ready>> = HashMap::new();
     for ready in known {
         by_length.entry(run_max(ready)).or_default().push(ready);
@@ -88,14 +90,14 @@ mod tests {
     use super::*;
     use crate::{PageUrl, SiteState};
 
-    fn lease_s(gap_ms: u64, page_ms: u64, pages: usize) -> u64 {
+    fn lease_s(gap_ms: u64, page_ms: u64, pages: usize, waiting: u64) -> u64 {
         let ready = Ready {
             site: PageUrl::parse("http://example.org/").expect("a URL").site(),
             since: UnixMs(0),
             gap_ms,
             ceiling: 1,
             state: SiteState { page_ms: Some(page_ms), ..SiteState::default() },
-            waiting: 1_000,
+            waiting,
             robots_until: None,
         };
         batches(&[ready], Duration::from_secs(6), pages)[0].lease_for.as_secs()
@@ -103,10 +105,11 @@ mod tests {
 
     #[test]
     fn a_lease_follows_the_size_of_its_block() {
-        assert_eq!(lease_s(0, 10, 16), 6, "16 pages of 50 ms");
-        assert_eq!(lease_s(900, 100, 16), 22, "16 pages of a second");
-        assert_eq!(lease_s(900, 100, 512), 22, "a run takes no longer than half a minute");
-        assert_eq!(lease_s(0, 50, 512), 31, "512 pages of 50 ms");
-        assert_eq!(lease_s(60_000, 0, 512), 66, "a page a minute");
+        assert_eq!(lease_s(0, 10, 16, 1_000), 6, "16 pages of 50 ms");
+        assert_eq!(lease_s(900, 100, 16, 1_000), 22, "16 pages of a second");
+        assert_eq!(lease_s(900, 100, 512, 1_000), 22, "a run takes no longer than half a minute");
+        assert_eq!(lease_s(0, 50, 512, 1_000), 31, "512 pages of 50 ms");
+        assert_eq!(lease_s(60_000, 0, 512, 1_000), 66, "a page a minute");
+        assert_eq!(lease_s(0, 50, 512, 20), 7, "20 wait");
     }
 }
