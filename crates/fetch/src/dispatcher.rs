@@ -11,6 +11,7 @@ mod fleet;
 mod hand;
 mod judge;
 mod known;
+mod options;
 mod pins;
 mod reserved;
 mod rests;
@@ -25,10 +26,10 @@ use tokio::time::Instant;
 
 use crate::trust::{FreeChecks, Party, Watch};
 use crate::{
-    BLOCKED, Block, Brought, CheckedBody, Commit, Country, Device, DispatchError, Fetch, Measures, NO_ANSWER,
-    NOT_ASKED, PageTask, ROBOTS, ROOM, Ready, ReadySite, Settled, Site, Strategy, Tally, What, Wish, choose,
+    BLOCKED, Block, Brought, CheckedBody, Commit, Device, DispatchError, Fetch, Measures, NO_ANSWER, NOT_ASKED,
+    PageTask, ROBOTS, ROOM, Ready, ReadySite, Settled, Tally, What, Wish, choose,
 };
-use batches::{Batch, batches};
+use batches::{Batch, at_once, batches, narrow};
 pub use care::Care;
 use care::{Reputes, lapsed, with_trap};
 pub use delivery::Delivery;
@@ -37,6 +38,7 @@ use hand::{Hand, Held};
 pub use judge::Rules;
 use judge::{Case, refused_by_robots};
 use known::KnownRules;
+pub use options::{DispatcherOptions, Nowhere, Places};
 use pins::Pins;
 use reserved::Reserved;
 use rests::Rests;
@@ -44,63 +46,13 @@ use rests::Rests;
 /// Sites that are looked at for one block, for each page it may have.
 const SITES_A_PAGE: usize = 2;
 /// Pages in one block at most, whatever a device wishes.
-const BLOCK_MAX: usize = 1_024;
+const BLOCK_MAX: usize = 2_048;
 /// A lease is longer than its longest run by what a page may take and this.
 const LEASE_BEYOND: Duration = Duration::from_secs(5);
 /// A device that gets nothing of what is ready, because another is better placed, looks again after this.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// A site whose robots.txt is under way in another lane is looked at again after this.
 const ROBOTS_ELSEWHERE: Duration = Duration::from_millis(500);
-
-#[derive(Debug, Clone)]
-pub struct DispatcherOptions {
-    pub rules: Rules,
-    /// Bodies are taken up to this size.
-    pub body_bytes_max: u64,
-    /// How long a device waits for work in one call.
-    pub wait: Duration,
-    /// Devices that wait at once.
-    pub waiting_max: usize,
-    /// What one page may take.
-    pub page_time_max: Duration,
-    pub strategy: Strategy,
-    /// Where sites are, if anybody knows.
-    pub places: Arc<dyn Places>,
-    /// Whom to believe, what to pay, and what is never fetched.
-    pub care: Care,
-}
-
-/// Knows where sites are.
-pub trait Places: std::fmt::Debug + Send + Sync + 'static {
-    /// At once: who has to look it up says nothing this time.
-    fn country(&self, site: &Site) -> Option<Country>;
-}
-
-/// Knows nothing.
-#[derive(Debug)]
-pub struct Nowhere;
-
-impl Places for Nowhere {
-    fn country(&self, _: &Site) -> Option<Country> {
-        None
-    }
-}
-
-impl Default for DispatcherOptions {
-    fn default() -> Self {
-        let fresh_for = Duration::from_secs(3_600);
-        Self {
-            rules: Rules { agent: "MallaBot".into(), gap_ms: crate::GAP_MS, fresh_for },
-            body_bytes_max: 10 << 20,
-            wait: Duration::from_secs(20),
-            waiting_max: 256,
-            page_time_max: Duration::from_secs(30),
-            strategy: Strategy::default(),
-            places: Arc::new(Nowhere),
-            care: Care::default(),
-        }
-    }
-}
 
 pub struct Dispatcher {
     fetch: Arc<dyn Fetch>,
@@ -174,7 +126,8 @@ impl Dispatcher {
         loop {
             arrivals.mark_unchanged();
             pinned.mark_unchanged();
-            let (block, next_at) = self.take(device, wish.pages.clamp(1, BLOCK_MAX)).await.map_err(away)?;
+            let (block, next_at) =
+                self.take(device, wish.pages.clamp(1, BLOCK_MAX), at_once(&wish.measures)).await.map_err(away)?;
             if changes.has_changed().unwrap_or(false) {
                 changes.mark_unchanged();
                 if let Err(refused) = self.refuse_blocked(device, wish.measures).await {
@@ -205,7 +158,12 @@ impl Dispatcher {
     }
 
     /// What can be had now, and if that is nothing, when to look again.
-    async fn take(&self, device: &Device, pages: usize) -> malla_queue::Result<(Block, Option<UnixMs>)> {
+    async fn take(
+        &self,
+        device: &Device,
+        pages: usize,
+        at_once: usize,
+    ) -> malla_queue::Result<(Block, Option<UnixMs>)> {
         let here = self.pins.take(&*self.fetch, device, self.lanes(), self.clock.now()).await?;
         let line = self.fetch.ready((pages * SITES_A_PAGE).clamp(64, BLOCK_MAX)).await?;
         let now = self.clock.now();
@@ -220,6 +178,7 @@ impl Dispatcher {
         let next_at = [next_at, again, here.again].into_iter().flatten().min();
         let (known, unknown): (Vec<_>, Vec<_>) =
             ready.into_iter().partition(|ready| ready.robots_until.is_some_and(|until| until > now));
+        let known = narrow(known, pages, at_once, self.fleet.is_alone(device.id, now));
         let sites: HashMap<LaneKey, Ready> = known.iter().map(|ready| (ready.site.lane(), ready.clone())).collect();
         let mut block = Block::default();
         let mut left = pages;
@@ -230,7 +189,8 @@ impl Dispatcher {
             if left == 0 {
                 break;
             }
-            left -= self.take_pages(device, batch, left, &sites, &mut block).await?;
+            let batch = Batch { most: left.min(batch.most), ..batch };
+            left -= self.take_pages(device, batch, &sites, &mut block).await?;
         }
         self.fleet.gave(device.id, pages - left);
         Ok((block, next_at))
@@ -254,11 +214,11 @@ impl Dispatcher {
         shares.into_iter().filter_map(|share| ready.get_mut(share.site)?.take()).collect()
     }
 
-    async fn lease_from(&self, device: &Device, batch: &Batch, limit: usize) -> malla_queue::Result<Vec<Leased>> {
+    async fn lease_from(&self, device: &Device, batch: &Batch) -> malla_queue::Result<Vec<Leased>> {
         let request = LeaseRequest {
             lanes: Some(batch.lanes.clone()),
             run_max: batch.run_max,
-            ..LeaseRequest::new(vec![room()], limit, holder(device), batch.lease_for)
+            ..LeaseRequest::new(vec![room()], batch.most, holder(device), batch.lease_for)
         };
         Ok(self.queue.lease(request).await?.tasks)
     }
@@ -274,8 +234,8 @@ impl Dispatcher {
         let sites: Vec<_> = unknown.iter().take(left).map(|ready| ready.site.clone()).collect();
         self.fetch.want_robots(sites.clone(), self.lanes()).await?;
         let lanes = sites.iter().map(crate::Site::lane).collect();
-        let batch = Batch { lanes, run_max: 1, lease_for: self.beyond() };
-        let leased = self.lease_from(device, &batch, left).await?;
+        let batch = Batch { lanes, run_max: 1, most: left, lease_for: self.beyond() };
+        let leased = self.lease_from(device, &batch).await?;
         let (robots, early): (Vec<_>, Vec<_>) = leased.into_iter().partition(|leased| leased.kind.as_str() == ROBOTS);
         self.put_off(early).await?;
         let gaps: HashMap<LaneKey, u64> = unknown.into_iter().map(|ready| (ready.site.lane(), ready.gap_ms)).collect();
@@ -305,11 +265,10 @@ impl Dispatcher {
         &self,
         device: &Device,
         batch: Batch,
-        left: usize,
         sites: &HashMap<LaneKey, Ready>,
         block: &mut Block,
     ) -> malla_queue::Result<usize> {
-        let leased = self.lease_from(device, &batch, left).await?;
+        let leased = self.lease_from(device, &batch).await?;
         if leased.is_empty() {
             return Ok(0);
         }
@@ -366,11 +325,12 @@ impl Dispatcher {
         let mut watch = self.watch(device).await.map_err(away)?;
         let (mut settled, mut tally, mut lost) = (Vec::with_capacity(brought.len()), Tally::default(), Vec::new());
         for Brought { token, answer, quiet_ms } in brought {
-            let Some(Held { leased, task, gap_ms, trap }) = held.remove(&token) else {
+            let Some(held) = held.remove(&token) else {
                 lost.push(token);
                 continue;
             };
-            let case = Case { now, ..self.case(&leased, &task, gap_ms, quiet_ms, Some(&device.name)) };
+            let Held { leased, task, gap_ms, trap } = &*held;
+            let case = Case { now, ..self.case(leased, task, *gap_ms, quiet_ms, Some(&device.name)) };
             let taken = if device.is_trusted() { CheckedBody::believe } else { CheckedBody::check };
             match taken(&answer.body, self.options.body_bytes_max) {
                 Ok(body) => {
@@ -379,7 +339,7 @@ impl Dispatcher {
                     self.rests.note(device.id, answer.status == NO_ANSWER, now);
                     settled.push(match &mut watch {
                         _ if task.check.is_some() => self.compare(device, &case, answer, body).await.map_err(away)?,
-                        Some(watch) if watch.checks() => self.watched(watch, &case, trap, answer, body),
+                        Some(watch) if watch.checks() => self.watched(watch, &case, trap.as_deref(), answer, body),
                         _ => case.settle(answer, body),
                     });
                 }
@@ -404,7 +364,7 @@ impl Dispatcher {
         let tokens: Vec<LeaseToken> = items.iter().map(|(token, _)| *token).collect();
         let held = self.held(device, &tokens).await.map_err(away)?;
         let release = |(token, quiet_ms): &(LeaseToken, u64)| {
-            let Held { leased, task, gap_ms, .. } = held.get(token)?;
+            let Held { leased, task, gap_ms, .. } = &**held.get(token)?;
             Some(self.case(leased, task, *gap_ms, *quiet_ms, None).release("the device gave it back"))
         };
         let settled = items.iter().filter_map(release).collect();
@@ -415,7 +375,11 @@ impl Dispatcher {
     }
 
     /// What of these the device holds, from memory or from the store.
-    async fn held(&self, device: &Device, tokens: &[LeaseToken]) -> malla_queue::Result<HashMap<LeaseToken, Held>> {
+    async fn held(
+        &self,
+        device: &Device,
+        tokens: &[LeaseToken],
+    ) -> malla_queue::Result<HashMap<LeaseToken, Arc<Held>>> {
         let holder = holder(device).to_string();
         let (mut held, missing) = self.hand.find(tokens);
         if !missing.is_empty() {
@@ -423,7 +387,7 @@ impl Dispatcher {
                 let task = PageTask::from_payload(&leased.payload)?;
                 let state = self.fetch.site(&task.url.site()).await?.map(|known| known.state);
                 let gap_ms = state.map_or(self.options.rules.gap_ms, |state| state.effective_gap_ms());
-                held.insert(leased.token, Held { leased, task, gap_ms, trap: None });
+                held.insert(leased.token, Arc::new(Held { leased, task, gap_ms, trap: None }));
             }
         }
         held.retain(|_, held| held.leased.holder == holder);

@@ -63,7 +63,7 @@ impl Default for WorkerOptions {
             parallel: 16,
             parallel_max: 256,
             pages: 16,
-            pages_max: 512,
+            pages_max: 2_048,
             memory_max: 256 << 20,
             max_rate: None,
             grace: Duration::from_secs(8),

@@ -6,18 +6,54 @@ use std::time::Duration;
 use malla_queue::{LaneKey, LeaseToken, Leased};
 
 use super::BLOCK_MAX;
-use crate::{Block, Item, PageTask, Ready, Run, What};
+use crate::{Block, Item, Measures, PageTask, Ready, Run, What};
 
 /// A run of one site shall take no longer than this.
 const RUN_FOR_MS: u64 = 30_000;
 /// What a page takes at least, for the length of a run.
 const PAGE_MS_MIN: u64 = 50;
 
+/// Fewer pages of a site than this are not worth its while, if more wait.
+const PART_MIN: u64 = 8;
+/// Requests at once of a device that has not told how many it makes.
+const AT_ONCE: usize = 16;
+
 /// Sites of one block that are leased together, because their runs are equally long.
 pub(super) struct Batch {
     pub(super) lanes: Vec<LaneKey>,
     pub(super) run_max: usize,
+    /// Pages at most, in equal parts of the sites.
+    pub(super) most: usize,
     pub(super) lease_for: Duration,
+}
+
+/// How many sites a device works on at the same time.
+pub(super) fn at_once(measures: &Measures) -> usize {
+    if measures.parallel == 0 { AT_ONCE } else { measures.parallel as usize }
+}
+
+/// Of the sites that are asked without a gap, as few as keep a device busy that works on `at_once` of them: what it has in
+/// hand nobody else can work on, and pages of one site cost less than pages of many. Where others are at work as well, it gets
+/// no more than twice as many. Sites with a gap stay: the more of them are in hand, the less they wait for each other.
+pub(super) fn narrow(mut known: Vec<Ready>, pages: usize, at_once: usize, alone: bool) -> Vec<Ready> {
+    let (mut sites, mut sum) = (0, 0);
+    known.retain(|ready| {
+        let enough = sum >= pages as u64 || (!alone && sites >= 2 * at_once);
+        if ready.gap_ms > 0 || sites < at_once || !enough {
+            sites += usize::from(ready.gap_ms == 0);
+            sum += part(ready);
+            return true;
+        }
+        false
+    });
+    known
+}
+
+/// What may be taken of a site. Without a gap at most half of what waits: so runs become shorter towards the end, and nobody
+/// is left with a long one while the others have nothing to do.
+fn part(ready: &Ready) -> u64 {
+    let waiting = ready.waiting.max(1);
+    if ready.gap_ms > 0 { waiting } else { waiting.min(PART_MIN.max(waiting / 2)) }
 }
 
 /// Sites by how long a run of theirs may be. A lease lasts as long as a block of so many `pages`, or of all that wait, takes
@@ -31,7 +67,9 @@ pub(super) fn batches(known: &[Ready], beyond: Duration, pages: usize) -> Vec<Ba
     }
     let batch = |(run_max, sites): (usize, Vec<&Ready>)| {
         let longest = sites.iter().map(|ready| pace_ms(ready)).max().unwrap_or(0) * run_max.min(pages) as u64;
+        let most = sites.iter().fold(0, |sum: u64, ready| sum.saturating_add(part(ready)));
         Batch {
+            most: usize::try_from(most).unwrap_or(usize::MAX),
             lanes: sites.iter().map(|ready| ready.site.lane()).collect(),
             run_max,
             lease_for: beyond + Duration::from_millis(longest),
@@ -90,17 +128,38 @@ mod tests {
     use super::*;
     use crate::{PageUrl, SiteState};
 
-    fn lease_s(gap_ms: u64, page_ms: u64, pages: usize, waiting: u64) -> u64 {
-        let ready = Ready {
+    fn ready(gap_ms: u64, waiting: u64) -> Ready {
+        Ready {
             site: PageUrl::parse("http://example.org/").expect("a URL").site(),
             since: UnixMs(0),
             gap_ms,
             ceiling: 1,
-            state: SiteState { page_ms: Some(page_ms), ..SiteState::default() },
+            state: SiteState::default(),
             waiting,
             robots_until: None,
-        };
+        }
+    }
+
+    fn lease_s(gap_ms: u64, page_ms: u64, pages: usize, waiting: u64) -> u64 {
+        let state = SiteState { page_ms: Some(page_ms), ..SiteState::default() };
+        let ready = Ready { state, ..ready(gap_ms, waiting) };
         batches(&[ready], Duration::from_secs(6), pages)[0].lease_for.as_secs()
+    }
+
+    /// Sites that are left of 100 for a block of 512 pages on a device that works on 16 at once, and the pages they may give.
+    fn narrowed(gap_ms: u64, waiting: u64, alone: bool) -> (usize, usize) {
+        let known = narrow(vec![ready(gap_ms, waiting); 100], 512, 16, alone);
+        (known.len(), batches(&known, Duration::from_secs(6), 512).iter().map(|batch| batch.most).sum())
+    }
+
+    #[test]
+    fn a_device_gets_as_few_sites_as_keep_it_busy() {
+        assert_eq!(narrowed(0, 1_000, true), (16, 8_000), "one for each request");
+        assert_eq!(narrowed(0, 40, true), (26, 520), "half of what waits");
+        assert_eq!(narrowed(0, 10, true), (64, 512), "but not too little of it");
+        assert_eq!(narrowed(0, 3, true), (100, 300));
+        assert_eq!(narrowed(0, 3, false), (32, 96), "the others want to work as well");
+        assert_eq!(narrowed(100, 1_000, false), (100, 100_000), "with a gap they wait, and keep nobody busy");
     }
 
     #[test]

@@ -146,12 +146,12 @@ impl Dispatcher {
         }
         let (blocked, others): (Vec<Ready>, Vec<Ready>) = line.into_iter().partition(refuses);
         let lanes = blocked.iter().filter(|ready| ready.since <= now).map(|ready| ready.site.lane()).collect();
-        let batch = Batch { lanes, run_max: REFUSED_STEP, lease_for: self.beyond() };
+        let batch = Batch { lanes, run_max: REFUSED_STEP, most: REFUSED_STEP, lease_for: self.beyond() };
         if batch.lanes.is_empty() {
             return Ok(others);
         }
         let mut settled = Vec::new();
-        for leased in self.lease_from(device, &batch, REFUSED_STEP).await? {
+        for leased in self.lease_from(device, &batch).await? {
             let task = PageTask::from_payload(&leased.payload)?;
             let case = self.case(&leased, &task, 0, 0, None);
             settled.push(match self.options.care.blocked.refuse_site(&task.url.site()) {

@@ -19,13 +19,13 @@ impl Dispatcher {
         &self,
         watch: &mut Watch,
         case: &Case<'_>,
-        trap: Option<String>,
+        trap: Option<&str>,
         answer: Answer,
         body: Option<CheckedBody>,
     ) -> Settled {
         let url = &case.task.url;
-        if let Some(etag) = trap.as_ref().filter(|_| answer.status == 304) {
-            watch.lazy.push((url.clone(), etag.clone()));
+        if let Some(etag) = trap.filter(|_| answer.status == 304) {
+            watch.lazy.push((url.clone(), etag.to_owned()));
             return case.release("its device said that the page has not changed, which it cannot know");
         }
         let conditional = trap.is_some() || !case.task.validators().is_empty();

@@ -80,6 +80,11 @@ impl Fleet {
         (own, FleetView { now, mean_given: mean_given(&memory, now), places, asking })
     }
 
+    /// Whether no other device was heard of late.
+    pub(super) fn is_alone(&self, device: DeviceId, now: UnixMs) -> bool {
+        self.lock().devices.iter().all(|(id, known)| *id == device || !is_online(known, now))
+    }
+
     pub(super) fn gave(&self, device: DeviceId, pages: usize) {
         if let Some(known) = self.lock().devices.get_mut(&device) {
             known.view.given += pages as u64;
@@ -167,11 +172,13 @@ mod tests {
         let newcomer = fleet.asks(&second, now);
         let (own, others) = fleet.views(second.id, now);
         assert_eq!((own.given, others.asking.len(), others.places.len()), (40, 1, 2));
+        assert!(!fleet.is_alone(second.id, now));
         drop(asking);
         assert_eq!(fleet.views(second.id, now).1.asking.len(), 0);
         drop(newcomer);
         let later = UnixMs(now.0 + OFFLINE_AFTER_MS + 1);
         assert_eq!(fleet.views(second.id, later).1.places.len(), 0, "who was not heard does not count");
+        assert!(fleet.is_alone(second.id, later));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What this process has given out, so that a result need not be looked up. Only a memory: the leases are the store's.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use malla_queue::{LeaseToken, Leased};
 
@@ -10,7 +10,7 @@ use crate::PageTask;
 /// Beyond this many, all are forgotten: what is still out is looked up.
 const HELD_MAX: usize = 200_000;
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Held {
     pub(super) leased: Leased,
     pub(super) task: PageTask,
@@ -20,10 +20,10 @@ pub(super) struct Held {
 }
 
 #[derive(Default)]
-pub(super) struct Hand(Mutex<HashMap<LeaseToken, Held>>);
+pub(super) struct Hand(Mutex<HashMap<LeaseToken, Arc<Held>>>);
 
 impl Hand {
-    fn lock(&self) -> MutexGuard<'_, HashMap<LeaseToken, Held>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<LeaseToken, Arc<Held>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -32,11 +32,11 @@ impl Hand {
         if all.len() >= HELD_MAX {
             all.clear();
         }
-        all.insert(held.leased.token, held);
+        all.insert(held.leased.token, Arc::new(held));
     }
 
     /// What is known of these, and which are not.
-    pub(super) fn find(&self, tokens: &[LeaseToken]) -> (HashMap<LeaseToken, Held>, Vec<LeaseToken>) {
+    pub(super) fn find(&self, tokens: &[LeaseToken]) -> (HashMap<LeaseToken, Arc<Held>>, Vec<LeaseToken>) {
         let all = self.lock();
         let (mut held, mut missing) = (HashMap::with_capacity(tokens.len()), Vec::new());
         for token in tokens {

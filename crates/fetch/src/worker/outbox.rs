@@ -87,7 +87,7 @@ impl Outbox {
         }
     }
 
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.waiting.load(Ordering::Acquire) > self.waiting_max
     }
 

@@ -75,9 +75,10 @@ impl RunWork {
     async fn strand(&self, mut line: Line) -> Line {
         let mut unable = 0;
         let mut pause = BACK_OFF.0;
-        while let Some((item, slot)) = self.turn().await {
+        let mut kept = None;
+        while let Some((item, slot)) = self.turn(kept.take()).await {
             let got = self.device.getter.get(&mut line, &item, || self.ticket.lasts()).await;
-            drop(slot);
+            kept = self.keeps(slot);
             match got {
                 Got::Answer(answer, last_word) => self.done(&item, answer, last_word),
                 Got::Stale | Got::TooLate => self.put_back(item),
@@ -98,15 +99,24 @@ impl RunWork {
         line
     }
 
+    /// A run without a gap keeps its slot for its next page, so that it ends before others begin and its site is soon free
+    /// for them; but not for long, since its site may be slow.
+    fn keeps<'s>(&self, slot: Slot<'s>) -> Option<Slot<'s>> {
+        (self.gap.is_zero() && slot.is_new() && !self.device.outbox.is_full()).then_some(slot)
+    }
+
     /// The next item and the right to ask for it, or nothing if there is none or the work must end.
-    async fn turn(&self) -> Option<(Item, Slot<'_>)> {
+    async fn turn<'s>(&'s self, kept: Option<Slot<'s>>) -> Option<(Item, Slot<'s>)> {
         if self.lock().left.is_empty() {
             return None;
         }
-        let slot = tokio::select! {
-            biased;
-            slot = self.slot() => slot,
-            () = self.device.reaches(Stage::Stopping) => return None,
+        let slot = match kept {
+            Some(slot) => slot,
+            None => tokio::select! {
+                biased;
+                slot = self.slot() => slot,
+                () = self.device.reaches(Stage::Stopping) => return None,
+            },
         };
         if self.device.is_stopping() || !self.ticket.lasts() {
             return None;

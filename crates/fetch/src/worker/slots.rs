@@ -1,8 +1,13 @@
 //! How many requests are under way at once on this device. The number changes while it works.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+/// For so long a slot may be used for one page after the other.
+const NEW_FOR: Duration = Duration::from_millis(100);
 
 pub(super) struct Slots {
     free: Semaphore,
@@ -16,6 +21,7 @@ pub(super) struct Slots {
 pub(super) struct Slot<'s> {
     slots: &'s Slots,
     permit: Option<SemaphorePermit<'s>>,
+    since: Instant,
 }
 
 impl Slots {
@@ -36,7 +42,7 @@ impl Slots {
                 self.free.acquire().await.expect("it is never closed")
             }
         };
-        Slot { slots: self, permit: Some(permit) }
+        Slot { slots: self, permit: Some(permit), since: Instant::now() }
     }
 
     /// Whether somebody had to wait since this was asked last.
@@ -63,6 +69,13 @@ impl Slots {
     /// One less is owed; false if none was.
     fn pay_one(&self) -> bool {
         self.owed.fetch_update(Ordering::AcqRel, Ordering::Acquire, |owed| owed.checked_sub(1)).is_ok()
+    }
+}
+
+impl Slot<'_> {
+    /// It was taken a moment ago, and nobody wants it back.
+    pub(super) fn is_new(&self) -> bool {
+        self.since.elapsed() < NEW_FOR && self.slots.owed.load(Ordering::Relaxed) == 0
     }
 }
 

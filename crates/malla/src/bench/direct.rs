@@ -33,8 +33,8 @@ struct State {
 }
 
 impl Direct {
-    /// Fetches these and waits for the last.
-    pub(super) async fn fetch(urls: &[String]) -> Result<()> {
+    /// Fetches these and waits for the last, with so many requests at once or as many as prove to be good.
+    pub(super) async fn fetch(urls: &[String], at_once: Option<usize>) -> Result<()> {
         let mut left: BTreeMap<Site, Vec<Item>> = BTreeMap::new();
         for (number, url) in urls.iter().enumerate() {
             let url = PageUrl::parse(url)?;
@@ -46,7 +46,9 @@ impl Direct {
         let state = State { left, out: HashMap::new(), busy: BTreeMap::new(), missing: urls.len() };
         let direct = Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), done });
         let getter = Getter::new(Guard::new(true, Vec::new()), "MallaBot/bench")?;
-        Ok(worker::run(direct, getter, WorkerOptions::default(), stop).await?)
+        let mut options = WorkerOptions::default();
+        options.parallel_max = at_once.unwrap_or(options.parallel_max);
+        Ok(worker::run(direct, getter, options, stop).await?)
     }
 
     fn take(&self, pages: usize) -> Block {

@@ -15,8 +15,11 @@ use super::origin::{Manners, Origin, Seen};
 use super::report::{Report, cpu_of};
 use crate::throwaway::Throwaway;
 
-/// URLs in one job.
-const JOB_URLS: usize = 10_000;
+/// URLs in one job, as `malla fetch` asks for them.
+const JOB_URLS: usize = 1_000;
+/// Requests at once of each device where the origin takes its time: so it is the devices that are counted, and not how fast
+/// they find out what they can do.
+const AT_ONCE: usize = 16;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 const DONE_WITHIN: Duration = Duration::from_secs(300);
 
@@ -24,14 +27,20 @@ const DONE_WITHIN: Duration = Duration::from_secs(300);
 pub(crate) struct Load {
     pages: usize,
     sites: usize,
+    /// How often the rate is measured; the middle one of each kind counts.
+    rounds: usize,
+    /// Pages of an origin that takes its time.
+    slow_pages: usize,
     /// For the makespan.
     polite_sites: usize,
     polite_pages: usize,
 }
 
 impl Load {
-    pub(crate) const FULL: Self = Self { pages: 40_000, sites: 200, polite_sites: 300, polite_pages: 10 };
-    pub(crate) const QUICK: Self = Self { pages: 5_000, sites: 50, polite_sites: 50, polite_pages: 4 };
+    pub(crate) const FULL: Self =
+        Self { pages: 40_000, sites: 200, rounds: 3, slow_pages: 20_000, polite_sites: 300, polite_pages: 10 };
+    pub(crate) const QUICK: Self =
+        Self { pages: 5_000, sites: 50, rounds: 1, slow_pages: 2_000, polite_sites: 50, polite_pages: 4 };
 }
 
 /// What can be measured alone.
@@ -39,7 +48,7 @@ impl Load {
 pub(crate) enum Part {
     /// Pages a second, bound by this machine
     Rate,
-    /// The same with an origin that answers after 20 ms
+    /// The same with an origin that answers after 20 ms, and 16 requests at once of each device
     Latency,
     /// Many sites with a gap, against the ideal
     Makespan,
@@ -53,8 +62,8 @@ pub(crate) async fn run(store: &str, load: Load, parts: &[Part], report: &mut Re
     let parts = if parts.is_empty() { Part::value_variants() } else { parts };
     for part in parts {
         match part {
-            Part::Rate => rate(store, load, 0, report).await?,
-            Part::Latency => rate(store, load, 20, report).await?,
+            Part::Rate => Trial::bound_by_machine(load).run(store, report).await?,
+            Part::Latency => Trial::bound_by_network(load).run(store, report).await?,
             Part::Makespan => makespan(store, load, report).await?,
             Part::Uneven => uneven(store, load, report).await?,
         }
@@ -63,36 +72,90 @@ pub(crate) async fn run(store: &str, load: Load, parts: &[Part], report: &mut Re
 }
 
 /// Pages a second and for each CPU-second, without a dispatcher and with 1, 2 and 4 devices.
-async fn rate(store: &str, load: Load, delay_ms: u64, report: &mut Report) -> Result<()> {
-    let manners = Manners { bytes: 10_000, delay_ms, gap_ms: 0, hanging: 0 };
-    let what = if delay_ms == 0 { "bound by this machine".to_owned() } else { format!("after {delay_ms} ms") };
-    let origin = Origin::start(&manners).await?;
-    let urls = urls(&origin, load.sites, load.pages / load.sites);
-    let (began, cpu) = (Instant::now(), cpu_of_self());
-    Direct::fetch(&urls).await?;
-    let (took, cpu) = (began.elapsed().as_secs_f64(), cpu_of_self() - cpu);
-    let direct = urls.len() as f64 / took;
-    let note = format!("{:.0} pages a CPU-second of the device", urls.len() as f64 / cpu);
-    report.line(&format!("10 kB pages {what}: direct"), direct, "pages/s", &note);
-    origin.stop().await?;
-    for devices in [1, 2, 4] {
-        let origin = Origin::start(&manners).await?;
-        let urls = self::urls(&origin, load.sites, load.pages / load.sites);
-        let fleet = Fleet::start(store, 0, devices).await?;
-        let done = fleet.fetch(&urls).await?;
-        let (device_cpu, server_cpu) = fleet.cpu();
+struct Trial {
+    what: &'static str,
+    delay_ms: u64,
+    at_once: Option<usize>,
+    sites: usize,
+    pages: usize,
+    rounds: usize,
+}
+
+/// Pages a second of time, of the devices' CPU and of all CPU.
+#[derive(Clone, Copy)]
+struct Rate {
+    pages: f64,
+    of_devices: f64,
+    in_all: f64,
+}
+
+impl Trial {
+    fn bound_by_machine(load: Load) -> Self {
+        let Load { sites, pages, rounds, .. } = load;
+        Self { what: "bound by this machine", delay_ms: 0, at_once: None, sites, pages, rounds }
+    }
+
+    fn bound_by_network(load: Load) -> Self {
+        let Load { sites, slow_pages: pages, .. } = load;
+        Self { what: "after 20 ms, 16 at once", delay_ms: 20, at_once: Some(AT_ONCE), sites, pages, rounds: 1 }
+    }
+
+    /// Each kind in turn: what this machine can do changes from one minute to the next.
+    async fn run(&self, store: &str, report: &mut Report) -> Result<()> {
+        let kinds = [0, 1, 2, 4];
+        let mut rates = kinds.map(|_| Vec::new());
+        for _ in 0..self.rounds {
+            for (devices, rates) in kinds.into_iter().zip(&mut rates) {
+                rates.push(if devices == 0 { self.direct().await? } else { self.fleet(store, devices).await? });
+            }
+        }
+        let [direct, fleets @ ..] = rates.map(middle);
+        let note = format!("{:.0} pages a CPU-second of the device", direct.of_devices);
+        report.line(&format!("10 kB pages {}: direct", self.what), direct.pages, "pages/s", &note);
+        for (devices, rate) in kinds[1..].iter().zip(&fleets) {
+            let note = format!(
+                "{:.2} × direct, {:.2} × one device; {:.0} pages a CPU-second of the devices, {:.0} with the server",
+                rate.pages / direct.pages,
+                rate.pages / fleets[0].pages,
+                rate.of_devices,
+                rate.in_all
+            );
+            report.line(&format!("10 kB pages {}: {devices} devices", self.what), rate.pages, "pages/s", &note);
+        }
+        Ok(())
+    }
+
+    async fn direct(&self) -> Result<Rate> {
+        let origin = Origin::start(&self.manners()).await?;
+        let urls = urls(&origin, self.sites, self.pages / self.sites);
+        let (began, cpu) = (Instant::now(), cpu_of_self());
+        Direct::fetch(&urls, self.at_once).await?;
+        let (took, cpu) = (began.elapsed().as_secs_f64(), cpu_of_self() - cpu);
+        origin.stop().await?;
+        let pages = urls.len() as f64;
+        Ok(Rate { pages: pages / took, of_devices: pages / cpu, in_all: pages / cpu })
+    }
+
+    async fn fleet(&self, store: &str, devices: usize) -> Result<Rate> {
+        let origin = Origin::start(&self.manners()).await?;
+        let urls = urls(&origin, self.sites, self.pages / self.sites);
+        let fleet = Fleet::start(store, 0, devices, self.at_once).await?;
+        let took = fleet.fetch(&urls).await?;
+        let (of_devices, of_server) = fleet.cpu();
         fleet.stop().await?;
         check(&origin.stop().await?, urls.len())?;
         let pages = urls.len() as f64;
-        let note = format!(
-            "{:.2} × direct; {:.0} pages a CPU-second of the devices, {:.0} with the server",
-            pages / done / direct,
-            pages / device_cpu,
-            pages / (device_cpu + server_cpu)
-        );
-        report.line(&format!("10 kB pages {what}: {devices} devices"), pages / done, "pages/s", &note);
+        Ok(Rate { pages: pages / took, of_devices: pages / of_devices, in_all: pages / (of_devices + of_server) })
     }
-    Ok(())
+
+    fn manners(&self) -> Manners {
+        Manners { bytes: 10_000, delay_ms: self.delay_ms, gap_ms: 0, hanging: 0 }
+    }
+}
+
+fn middle(mut rates: Vec<Rate>) -> Rate {
+    rates.sort_by(|a, b| a.pages.total_cmp(&b.pages));
+    rates[rates.len() / 2]
 }
 
 /// Sites with a gap of a second. The ideal: each site is asked for its robots.txt and then a page a second.
@@ -100,7 +163,7 @@ async fn makespan(store: &str, load: Load, report: &mut Report) -> Result<()> {
     let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 1_000, hanging: 0 };
     let origin = Origin::start(&manners).await?;
     let urls = urls(&origin, load.polite_sites, load.polite_pages);
-    let fleet = Fleet::start(store, 1_000, 1).await?;
+    let fleet = Fleet::start(store, 1_000, 1, None).await?;
     let took = fleet.fetch(&urls).await?;
     fleet.stop().await?;
     let seen = origin.stop().await?;
@@ -113,9 +176,9 @@ async fn makespan(store: &str, load: Load, report: &mut Report) -> Result<()> {
 
 /// Half of the pages on one site, and every twentieth site hangs: the others must not feel it.
 async fn uneven(store: &str, load: Load, report: &mut Report) -> Result<()> {
-    let (sites, pages) = (load.polite_sites / 2, load.polite_pages);
+    let (sites, pages) = (load.polite_sites, load.polite_pages);
     let hanging = sites.div_ceil(20);
-    let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 100, hanging };
+    let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 1_000, hanging };
     let origin = Origin::start(&manners).await?;
     let healthy: Vec<String> = (hanging..sites)
         .flat_map(|site| (0..pages).map(move |page| (site, page)))
@@ -123,14 +186,14 @@ async fn uneven(store: &str, load: Load, report: &mut Report) -> Result<()> {
         .collect();
     let large: Vec<String> = (0..healthy.len()).map(|page| origin.url(sites, page)).collect();
     let hung: Vec<String> = (0..hanging).map(|site| origin.url(site, 0)).collect();
-    let fleet = Fleet::start(store, 100, 1).await?;
+    let fleet = Fleet::start(store, 1_000, 1, None).await?;
     fleet.submit(&hung).await?;
     fleet.submit(&large).await?;
     let took = fleet.fetch(&healthy).await?;
     fleet.stop().await?;
     let seen = origin.stop().await?;
-    let ideal = pages as f64 * 0.1;
-    let what = format!("{} sites × {pages} pages at 0.1 s beside a large and {hanging} hanging ones", sites - hanging);
+    let ideal = pages as f64;
+    let what = format!("{} sites × {pages} pages at 1 s beside a large and {hanging} hanging ones", sites - hanging);
     report.line(&what, took, "s", &format!("{:.3} × ideal; {}", took / ideal, politeness(&seen)));
     Ok(())
 }
@@ -168,7 +231,7 @@ fn device_name(number: usize) -> String {
 }
 
 impl Fleet {
-    async fn start(store: &str, gap_ms: u64, devices: usize) -> Result<Self> {
+    async fn start(store: &str, gap_ms: u64, devices: usize, at_once: Option<usize>) -> Result<Self> {
         let data = tempfile::tempdir_in(".").context("cannot make a temporary directory here")?;
         let arguments: &[&str] = if store.is_empty() { &[] } else { &["--store", store] };
         let gap = gap_ms.to_string();
@@ -192,6 +255,7 @@ impl Fleet {
                 .args(["worker", "--server", &server.url, "--token", &server.token])
                 .args(["--name", &device_name(number), "--data"])
                 .arg(&own)
+                .args(at_once.map(|at_once| format!("--parallel={at_once}")))
                 .env("MALLA_ALLOW_PRIVATE", "true")
                 .stderr(std::process::Stdio::null())
                 .kill_on_drop(true);

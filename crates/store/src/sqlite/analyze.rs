@@ -28,7 +28,7 @@ impl Analyze for Sqlite {
 
     async fn take(&self, scope: &Scope, id: StudyId, batch: NewBatch) -> Result<TakenBatch> {
         let scope = scope.clone();
-        self.write("analyze.take", Power, move |tx| batches::take(tx, &scope, id, &batch)).await
+        self.write("analyze.take", Power.large(), move |tx| batches::take(tx, &scope, id, &batch)).await
     }
 
     async fn take_mapped(&self, scope: &Scope, id: StudyId, batch: MappedBatch) -> Result<TakenBatch> {

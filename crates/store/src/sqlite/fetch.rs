@@ -21,7 +21,7 @@ use crate::tour_rows::PINS;
 impl Fetch for Sqlite {
     async fn ask(&self, job: NewJob, act: Act) -> Result<Job> {
         job.check()?;
-        self.write("fetch.ask", Power, move |tx| jobs::ask(tx, &job, &act)).await
+        self.write("fetch.ask", Power.for_many(job.wanted.len()), move |tx| jobs::ask(tx, &job, &act)).await
     }
 
     async fn job(&self, scope: &Scope, id: JobId) -> Result<Job> {
@@ -77,8 +77,9 @@ impl Fetch for Sqlite {
 
     async fn commit(&self, mut commit: Commit) -> Result<Vec<Result<()>>> {
         let deadline = bodies::place_pages(self, self.depot(), &mut commit).await?;
+        let way = Power.for_many(commit.settled.len());
         let verb = move |tx: &mut Tx<'_>| deadline.check(tx.now).and_then(|()| fetch_commit::commit(tx, &commit));
-        self.write("fetch.commit", Power, verb).await
+        self.write("fetch.commit", way, verb).await
     }
 
     async fn answer_orphans(&self, limit: usize) -> Result<u64> {
@@ -148,6 +149,6 @@ impl Fetch for Sqlite {
     }
 
     async fn trim(&self, keep: Keep) -> Result<u64> {
-        self.write("fetch", Process, move |tx| fetch_trim::trim(tx, &keep)).await
+        self.write("fetch", Process.large(), move |tx| fetch_trim::trim(tx, &keep)).await
     }
 }

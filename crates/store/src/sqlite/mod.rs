@@ -74,7 +74,7 @@ use crate::bodies::Depot;
 use crate::causes::causes;
 use crate::verifying;
 use words::Words;
-use writer::{Durability, Writer};
+use writer::{Durability, Way, Writer};
 
 /// A statement of this store, from its file.
 macro_rules! sql {
@@ -190,14 +190,14 @@ impl Sqlite {
     async fn write<T: Send + 'static>(
         &self,
         name: &'static str,
-        durability: Durability,
+        way: impl Into<Way>,
         verb: impl Fn(&mut tx::Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let writer = writer.ok_or_else(closed)?;
-        let Some(term) = self.term else { return writer.write(name, durability, verb).await };
+        let Some(term) = self.term else { return writer.write(name, way, verb).await };
         let fenced = move |tx: &mut tx::Tx<'_>| cluster::check_term(tx, term).and_then(|()| verb(tx));
-        writer.write(name, durability, fenced).await
+        writer.write(name, way, fenced).await
     }
 
     async fn read<T: Send + 'static>(&self, look: impl FnOnce(&Connection) -> Result<T> + Send + 'static) -> Result<T> {
@@ -237,7 +237,7 @@ impl Queue for Sqlite {
     async fn submit(&self, tasks: Vec<NewTask>, act: Option<Act>) -> Result<Vec<Submitted>> {
         crate::checks::submission(&tasks, &self.limits)?;
         let limits = self.limits.clone();
-        self.write("submit", Durability::Power, move |tx| match &act {
+        self.write("submit", Durability::Power.for_many(tasks.len()), move |tx| match &act {
             Some(act) => tx.perform(act, |tx| submit::submit(tx, &tasks, &limits)),
             None => submit::submit(tx, &tasks, &limits),
         })
@@ -265,7 +265,7 @@ impl Queue for Sqlite {
     }
 
     async fn prune(&self, retention: Retention) -> Result<u64> {
-        let gone = self.write("prune", Durability::Process, move |tx| prune::prune(tx, retention)).await?;
+        let gone = self.write("prune", Durability::Process.large(), move |tx| prune::prune(tx, retention)).await?;
         if !gone.events.is_empty() {
             self.with_words(move |words| words.forget(&gone.events)).await?;
         }
@@ -279,7 +279,7 @@ impl Queue for Sqlite {
 
     async fn act_on_all(&self, filter: &TaskFilter, below: Option<TaskId>, verb: Move, act: Act) -> Result<Bulk> {
         let filter = filter.clone();
-        self.write("act", Durability::Power, move |tx| act::act_on_all(tx, &filter, below, verb, &act)).await
+        self.write("act", Durability::Power.large(), move |tx| act::act_on_all(tx, &filter, below, verb, &act)).await
     }
 
     async fn change_lane(&self, scope: &Scope, lane: &LaneKey, change: LaneChange, act: Act) -> Result<Lane> {

@@ -47,7 +47,7 @@ impl Statistics for Sqlite {
     }
 
     async fn forget_figures(&self, limit: usize) -> Result<u64> {
-        self.write("prune", Process, move |tx| {
+        self.write("prune", Process.large(), move |tx| {
             let mut gone = 0;
             for step in Step::ALL {
                 let edge = tx.now.minus(step.kept_for()).0;

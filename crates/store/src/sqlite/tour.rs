@@ -60,7 +60,7 @@ impl Tours for Sqlite {
         // What a power cut takes away is read and asked for again. What is told to others must stay told.
         let told = now.end.is_some() || !now.events.is_empty() || !now.versions.is_empty();
         let durability = if told { Power } else { Process };
-        self.write("tour.step", durability, move |tx| step(tx, &now)).await
+        self.write("tour.step", durability.large(), move |tx| step(tx, &now)).await
     }
 
     async fn depths(&self, id: TourId, keys: &[UrlKey]) -> Result<Vec<(UrlKey, u32, bool)>> {

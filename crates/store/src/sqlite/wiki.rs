@@ -101,7 +101,7 @@ impl Wikis for Sqlite {
         wiki_change::check(&settled.changes)?;
         let deadline = bodies::place_blocks(self.depot(), &mut settled.changes).await?;
         let verb = move |tx: &mut Tx<'_>| deadline.check(tx.now).and_then(|()| wiki_commit::commit(tx, &settled));
-        self.write("wiki.commit", Power, verb).await
+        self.write("wiki.commit", Power.large(), verb).await
     }
 
     async fn begin_import(&self, scope: &Scope, new: NewImport, act: Act) -> Result<Import> {
@@ -124,7 +124,7 @@ impl Wikis for Sqlite {
         wiki_change::check(&imported.changes)?;
         let deadline = bodies::place_blocks(self.depot(), &mut imported.changes).await?;
         let verb = move |tx: &mut Tx<'_>| deadline.check(tx.now).and_then(|()| imports::take(tx, &imported));
-        self.write("wiki.import", Power, verb).await
+        self.write("wiki.import", Power.large(), verb).await
     }
 
     async fn tally(&self, wiki: WikiId, pageid: PageId) -> Result<Option<(Page, Option<KeptTally>)>> {

@@ -1,7 +1,7 @@
 //! The one writer: a thread that groups waiting verbs into one transaction (group commit). A sync of the disk costs
 //! milliseconds, so one serves as many callers as have gathered, and each is answered only after it (by the syncer).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +32,35 @@ pub(super) enum Durability {
     Process,
     /// A power cut: it was promised to somebody.
     Power,
+}
+
+/// A verb that changes more than this is milliseconds' worth of work.
+const LARGE: usize = 64;
+
+/// How the writer treats a verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Way {
+    durability: Durability,
+    /// There is one of these in a transaction at most, so that a small verb waits for one of them and not for all that came
+    /// before it.
+    large: bool,
+}
+
+impl From<Durability> for Way {
+    fn from(durability: Durability) -> Self {
+        Self { durability, large: false }
+    }
+}
+
+impl Durability {
+    pub(super) fn large(self) -> Way {
+        Way { durability: self, large: true }
+    }
+
+    /// For a verb that changes so many things.
+    pub(super) fn for_many(self, things: usize) -> Way {
+        Way { durability: self, large: things > LARGE }
+    }
 }
 
 /// How verbs share a transaction.
@@ -73,11 +102,11 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         name: &'static str,
-        durability: Durability,
+        way: impl Into<Way>,
         verb: impl Fn(&mut Tx<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
-        let job = OneJob { name, durability, verb, result: None, reply };
+        let job = OneJob { name, way: way.into(), verb, result: None, reply };
         self.queue.send(Box::new(job)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
@@ -86,7 +115,7 @@ impl Writer {
 /// A verb on its way through the writer.
 pub(super) trait Job: Send {
     fn name(&self) -> &'static str;
-    fn durability(&self) -> Durability;
+    fn way(&self) -> Way;
     /// Does the work and keeps the result; false if the work must be undone.
     fn run(&mut self, tx: &mut Tx<'_>) -> bool;
     /// Tells the caller, after the commit: its own result, or why the whole group came to nothing.
@@ -95,7 +124,7 @@ pub(super) trait Job: Send {
 
 struct OneJob<F, T> {
     name: &'static str,
-    durability: Durability,
+    way: Way,
     verb: F,
     result: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
@@ -110,8 +139,8 @@ where
         self.name
     }
 
-    fn durability(&self) -> Durability {
-        self.durability
+    fn way(&self) -> Way {
+        self.way
     }
 
     fn run(&mut self, tx: &mut Tx<'_>) -> bool {
@@ -145,6 +174,32 @@ fn note_time(took: Duration, group: &[Box<dyn Job>]) {
     }
 }
 
+/// Verbs on their way to the writer. Whoever waits for a verb's answer says nothing else meanwhile, so their order is free.
+struct Inbox {
+    jobs: mpsc::Receiver<Box<dyn Job>>,
+    /// Put off, in the order in which they came.
+    large: VecDeque<Box<dyn Job>>,
+}
+
+impl Inbox {
+    /// Waits for verbs and puts those of the next transaction into `group`: the small ones, and one that is large. Returns
+    /// false if there will be none.
+    fn next_group(&mut self, group: &mut Vec<Box<dyn Job>>) -> bool {
+        if self.large.is_empty() && self.jobs.blocking_recv_many(group, GROUP_MAX) == 0 {
+            return false;
+        }
+        while group.len() < GROUP_MAX
+            && self.large.len() < GROUP_MAX
+            && let Ok(job) = self.jobs.try_recv()
+        {
+            group.push(job);
+        }
+        self.large.extend(group.extract_if(.., |job| job.way().large));
+        group.extend(self.large.pop_front());
+        true
+    }
+}
+
 struct Loop {
     conn: Connection,
     clock: Arc<dyn Clock>,
@@ -155,9 +210,10 @@ struct Loop {
 }
 
 impl Loop {
-    fn run(mut self, mut jobs: mpsc::Receiver<Box<dyn Job>>, syncer: Syncer, mut folder: Folder) {
+    fn run(mut self, jobs: mpsc::Receiver<Box<dyn Job>>, syncer: Syncer, mut folder: Folder) {
+        let mut inbox = Inbox { jobs, large: VecDeque::new() };
         let mut group = Vec::with_capacity(GROUP_MAX);
-        while jobs.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
+        while inbox.next_group(&mut group) {
             let began = Instant::now();
             let outcome = syncer.check().and_then(|()| self.run_group(&mut group));
             note_time(began.elapsed(), &group);
@@ -167,7 +223,7 @@ impl Loop {
                 continue;
             }
             let (to_sync, done): (Vec<_>, Vec<_>) =
-                group.drain(..).partition(|job| job.durability() == Durability::Power);
+                group.drain(..).partition(|job| job.way().durability == Durability::Power);
             for job in done {
                 point(job.name(), "after");
                 job.answer(&outcome);
@@ -241,5 +297,50 @@ impl Loop {
         roused.at_once.iter().for_each(|room| self.signals.rouse(room));
         self.roused = roused.when_safe;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Verb(&'static str, Way);
+
+    impl Job for Verb {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn way(&self) -> Way {
+            self.1
+        }
+
+        fn run(&mut self, _: &mut Tx<'_>) -> bool {
+            true
+        }
+
+        fn answer(self: Box<Self>, _: &Result<()>) {}
+    }
+
+    #[test]
+    fn small_verbs_wait_for_one_large_verb_at_most() {
+        let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let mut inbox = Inbox { jobs, large: VecDeque::new() };
+        let tell = |name, way: Way| queue.try_send(Box::new(Verb(name, way)) as Box<dyn Job>).expect("there is room");
+        let mut next = || {
+            let mut group = Vec::new();
+            assert!(inbox.next_group(&mut group));
+            group.iter().map(|job| job.name()).collect::<Vec<_>>()
+        };
+        tell("first pages", Durability::Power.large());
+        tell("more pages", Durability::Power.for_many(LARGE + 1));
+        tell("event", Durability::Power.for_many(LARGE));
+        tell("last pages", Durability::Power.large());
+        assert_eq!(next(), ["event", "first pages"]);
+        tell("lease", Durability::Process.into());
+        assert_eq!(next(), ["lease", "more pages"]);
+        assert_eq!(next(), ["last pages"]);
+        drop(queue);
+        assert!(!inbox.next_group(&mut Vec::new()), "nothing will come");
     }
 }
