@@ -111,6 +111,7 @@ impl Dispatcher {
         gone: impl Future<Output = ()>,
     ) -> Result<Block, DispatchError> {
         let mut gone = std::pin::pin!(gone);
+        let asked = Instant::now();
         let mut changes = self.fetch.devices_changed();
         if let Some(after_ms) = self.rests.left_ms(device.id, self.clock.now()) {
             return Err(DispatchError::Later { after_ms });
@@ -126,7 +127,8 @@ impl Dispatcher {
         loop {
             arrivals.mark_unchanged();
             pinned.mark_unchanged();
-            let (block, next_at) =
+            let waited = asked.elapsed();
+            let (mut block, next_at) =
                 self.take(device, wish.pages.clamp(1, BLOCK_MAX), at_once(&wish.measures)).await.map_err(away)?;
             if changes.has_changed().unwrap_or(false) {
                 changes.mark_unchanged();
@@ -136,6 +138,8 @@ impl Dispatcher {
                 }
             }
             if !block.runs.is_empty() || Instant::now() >= deadline {
+                // The device counts from when it asked.
+                block.lease_for_ms += u64::try_from(waited.as_millis()).unwrap_or(0);
                 return Ok(block);
             }
             let until = next_at.map_or(deadline, |at| deadline.min(Instant::now() + self.clock.now().until(at)));

@@ -95,6 +95,19 @@ mod tests {
 
     use super::*;
 
+    #[tokio::test(start_paused = true)]
+    async fn a_slot_is_kept_for_a_moment_unless_it_is_wanted_back() {
+        let slots = Slots::new(2);
+        let (first, second) = (slots.take().await, slots.take().await);
+        assert!(first.is_new() && second.is_new());
+        slots.set_limit(1);
+        assert!(!first.is_new(), "one of them is owed");
+        drop(first);
+        assert!(second.is_new());
+        tokio::time::advance(NEW_FOR).await;
+        assert!(!second.is_new());
+    }
+
     #[test]
     fn slots_come_and_go() {
         let slots = Slots::new(2);

@@ -93,6 +93,28 @@ fn pages_come_politely_through_a_fleet() {
 }
 
 #[test]
+fn a_device_that_waited_for_work_has_the_whole_lease() {
+    let (place, origin) = (Place::new(), Origin::start(0));
+    let server = place.start_with(&[], &[PRIVATE, ALONE, QUICK, ("MALLA_FETCH_GAP_MS", "0")]);
+    let device = Device::start(&place, &server.url, "patient");
+    let joined = poll_until(Instant::now() + DEADLINE, || server.json(&["devices", "list"]).pop());
+    assert!(joined.is_some(), "the device did not join");
+    // Longer than the lease of one page, and shorter than the device is left waiting.
+    std::thread::sleep(Duration::from_secs(8));
+    let url = origin.url(0, 0);
+    answered(&server.json(&["fetch", &url]), &[url], 200);
+    let tasks = server.json(&["tasks", "list", "--room", "fetch"]);
+    assert_eq!(tasks.len(), 2, "robots.txt and the page: {tasks:?}");
+    for task in tasks {
+        let task = server.json(&["tasks", "show", task["id"].as_str().expect("a number")]).remove(0);
+        let ends: Vec<&str> =
+            task["history"].as_array().expect("a list").iter().filter_map(|e| e["what"].as_str()).collect();
+        assert_eq!(ends, ["succeeded"], "{task}");
+    }
+    drop(device);
+}
+
+#[test]
 fn whatever_is_killed_every_page_is_answered_once_and_no_site_is_hurt() {
     fleet_under_kills("", 1);
 }

@@ -123,6 +123,13 @@ impl Browser {
         self.driver.run(body, &[]).unwrap_or_else(|trouble| panic!("{body}: {trouble}"))
     }
 
+    /// Waits until a script finds this value in the page, which may be on its way.
+    #[track_caller]
+    pub(crate) fn finds(&self, body: &str, value: &str) {
+        let found = poll_until(Instant::now() + DEADLINE, || self.driver.run(body, &[]).ok().filter(|is| is == value));
+        assert!(found.is_some(), "{body} does not find {value:?} at {}", self.here());
+    }
+
     /// Leaves a mark on the page that is there now.
     pub(crate) fn remember(&self) {
         self.ask("window.remembered = true");
