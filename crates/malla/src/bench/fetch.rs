@@ -1,6 +1,7 @@
 //! Fetching with a fleet: how much a device does, what the way through the dispatcher costs, how near to the ideal the
 //! makespan comes, and whether politeness is kept meanwhile.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -8,6 +9,7 @@ use malla_client::{Client, ClientOptions};
 use malla_fetch::Strategy;
 use malla_fetch::world::{World, play};
 use malla_protocol::{FetchPages, JobState};
+use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
 use super::direct::{Direct, cpu_of_self};
@@ -59,13 +61,14 @@ pub(crate) enum Part {
 pub(crate) async fn run(store: &str, load: Load, parts: &[Part], report: &mut Report) -> Result<()> {
     use clap::ValueEnum as _;
     report.store(if store.is_empty() { "sqlite" } else { "postgres" });
+    let house = &House::on(store)?;
     let parts = if parts.is_empty() { Part::value_variants() } else { parts };
     for part in parts {
         match part {
-            Part::Rate => Trial::bound_by_machine(load).run(store, report).await?,
-            Part::Latency => Trial::bound_by_network(load).run(store, report).await?,
-            Part::Makespan => makespan(store, load, report).await?,
-            Part::Uneven => uneven(store, load, report).await?,
+            Part::Rate => Trial::bound_by_machine(load).run(house, report).await?,
+            Part::Latency => Trial::bound_by_network(load).run(house, report).await?,
+            Part::Makespan => makespan(house, load, report).await?,
+            Part::Uneven => uneven(house, load, report).await?,
         }
     }
     Ok(())
@@ -101,12 +104,12 @@ impl Trial {
     }
 
     /// Each kind in turn: what this machine can do changes from one minute to the next.
-    async fn run(&self, store: &str, report: &mut Report) -> Result<()> {
+    async fn run(&self, house: &House, report: &mut Report) -> Result<()> {
         let kinds = [0, 1, 2, 4];
         let mut rates = kinds.map(|_| Vec::new());
         for _ in 0..self.rounds {
             for (devices, rates) in kinds.into_iter().zip(&mut rates) {
-                rates.push(if devices == 0 { self.direct().await? } else { self.fleet(store, devices).await? });
+                rates.push(if devices == 0 { self.direct().await? } else { self.fleet(house, devices).await? });
             }
         }
         let [direct, fleets @ ..] = rates.map(middle);
@@ -136,10 +139,10 @@ impl Trial {
         Ok(Rate { pages: pages / took, of_devices: pages / cpu, in_all: pages / cpu })
     }
 
-    async fn fleet(&self, store: &str, devices: usize) -> Result<Rate> {
+    async fn fleet(&self, house: &House, devices: usize) -> Result<Rate> {
         let origin = Origin::start(&self.manners()).await?;
         let urls = urls(&origin, self.sites, self.pages / self.sites);
-        let fleet = Fleet::start(store, 0, devices, self.at_once).await?;
+        let fleet = Fleet::start(house, 0, devices, self.at_once).await?;
         let took = fleet.fetch(&urls).await?;
         let (of_devices, of_server) = fleet.cpu();
         fleet.stop().await?;
@@ -159,11 +162,11 @@ fn middle(mut rates: Vec<Rate>) -> Rate {
 }
 
 /// Sites with a gap of a second. The ideal: each site is asked for its robots.txt and then a page a second.
-async fn makespan(store: &str, load: Load, report: &mut Report) -> Result<()> {
+async fn makespan(house: &House, load: Load, report: &mut Report) -> Result<()> {
     let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 1_000, hanging: 0 };
     let origin = Origin::start(&manners).await?;
     let urls = urls(&origin, load.polite_sites, load.polite_pages);
-    let fleet = Fleet::start(store, 1_000, 1, None).await?;
+    let fleet = Fleet::start(house, 1_000, 1, None).await?;
     let took = fleet.fetch(&urls).await?;
     fleet.stop().await?;
     let seen = origin.stop().await?;
@@ -175,7 +178,7 @@ async fn makespan(store: &str, load: Load, report: &mut Report) -> Result<()> {
 }
 
 /// Half of the pages on one site, and every twentieth site hangs: the others must not feel it.
-async fn uneven(store: &str, load: Load, report: &mut Report) -> Result<()> {
+async fn uneven(house: &House, load: Load, report: &mut Report) -> Result<()> {
     let (sites, pages) = (load.polite_sites, load.polite_pages);
     let hanging = sites.div_ceil(20);
     let manners = Manners { bytes: 10_000, delay_ms: 0, gap_ms: 1_000, hanging };
@@ -186,7 +189,7 @@ async fn uneven(store: &str, load: Load, report: &mut Report) -> Result<()> {
         .collect();
     let large: Vec<String> = (0..healthy.len()).map(|page| origin.url(sites, page)).collect();
     let hung: Vec<String> = (0..hanging).map(|site| origin.url(site, 0)).collect();
-    let fleet = Fleet::start(store, 1_000, 1, None).await?;
+    let fleet = Fleet::start(house, 1_000, 1, None).await?;
     fleet.submit(&hung).await?;
     fleet.submit(&large).await?;
     let took = fleet.fetch(&healthy).await?;
@@ -218,6 +221,35 @@ fn urls(origin: &Origin, sites: usize, pages: usize) -> Vec<String> {
     (0..pages).flat_map(|page| (0..sites).map(move |site| (site, page))).map(|(s, p)| origin.url(s, p)).collect()
 }
 
+/// Where servers have their store.
+struct House {
+    store: String,
+    /// What belongs to a store that they share, one after the other. The embedded one is new each time.
+    data: Option<TempDir>,
+}
+
+impl House {
+    fn on(store: &str) -> Result<Self> {
+        let data = if store.is_empty() { None } else { Some(temporary()?) };
+        Ok(Self { store: store.to_owned(), data })
+    }
+
+    /// Starts a server; and where its devices have their data.
+    async fn open(&self, variables: &[(&str, &str)]) -> Result<(Throwaway, PathBuf)> {
+        let of_devices = |data: &TempDir| data.path().join("of-devices");
+        let Some(data) = &self.data else {
+            let data = temporary()?;
+            let own = of_devices(&data);
+            return Ok((Throwaway::start(data, &[], variables).await?, own));
+        };
+        Ok((Throwaway::start_in(data.path(), &["--store", &self.store], variables).await?, of_devices(data)))
+    }
+}
+
+fn temporary() -> Result<TempDir> {
+    tempfile::tempdir_in(".").context("cannot make a temporary directory here")
+}
+
 /// A server with its devices.
 struct Fleet {
     server: Throwaway,
@@ -231,9 +263,7 @@ fn device_name(number: usize) -> String {
 }
 
 impl Fleet {
-    async fn start(store: &str, gap_ms: u64, devices: usize, at_once: Option<usize>) -> Result<Self> {
-        let data = tempfile::tempdir_in(".").context("cannot make a temporary directory here")?;
-        let arguments: &[&str] = if store.is_empty() { &[] } else { &["--store", store] };
+    async fn start(house: &House, gap_ms: u64, devices: usize, at_once: Option<usize>) -> Result<Self> {
         let gap = gap_ms.to_string();
         let variables = [
             ("MALLA_ALLOW_PRIVATE", "true"),
@@ -243,8 +273,7 @@ impl Fleet {
             // All devices are one user's, so nobody could check them.
             ("MALLA_TRUST_ENABLED", "false"),
         ];
-        let own = data.path().join("of-devices");
-        let server = Throwaway::start(data, arguments, &variables).await?;
+        let (server, own) = house.open(&variables).await?;
         let options =
             ClientOptions { servers: vec![server.url.clone()], token: Some(server.token.clone()), ca_pem: None };
         let client = Client::new(options)?;
