@@ -36,12 +36,12 @@ pub(super) fn at_once(measures: &Measures) -> usize {
 /// hand nobody else can work on, and pages of one site cost less than pages of many. Where others are at work as well, it gets
 /// no more than twice as many. Sites with a gap stay: the more of them are in hand, the less they wait for each other.
 pub(super) fn narrow(mut known: Vec<Ready>, pages: usize, at_once: usize, alone: bool) -> Vec<Ready> {
-    let (mut sites, mut sum) = (0, 0);
+    let (mut sites, mut sum) = (0, 0_u64);
     known.retain(|ready| {
         let enough = sum >= pages as u64 || (!alone && sites >= 2 * at_once);
         if ready.gap_ms > 0 || sites < at_once || !enough {
             sites += usize::from(ready.gap_ms == 0);
-            sum += part(ready);
+            sum = sum.saturating_add(part(ready));
             return true;
         }
         false

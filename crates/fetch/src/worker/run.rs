@@ -87,6 +87,7 @@ impl RunWork {
                     self.device.pace().unable();
                     self.device.lines.clear();
                     self.put_back(item);
+                    kept = None;
                     unable += 1;
                     if unable == UNABLE_MAX {
                         break;
