@@ -15,8 +15,9 @@ use super::load::KEPT;
 use super::record::{Known, Record, Verb, succeeds_once};
 use super::world::LEASE;
 
-/// When all has come to rest: the leases of the dead, the pace of the medic, and room for a slow machine.
-const REST: Duration = LEASE.saturating_mul(20);
+/// When all has come to rest: the leases of the dead, the pace of the medic, and two minutes for tasks that lost their lease so
+/// often in a row that they wait apart from the others.
+pub(super) const REST: Duration = LEASE.saturating_mul(20).saturating_add(Duration::from_secs(128));
 const POLL: Duration = Duration::from_millis(50);
 /// Details read at the same time.
 const AT_ONCE: usize = 8;

@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::receiver::{Delivery, Receiver};
 use crate::server::{DEADLINE, Server, poll_until};
 
+use super::audit::REST;
 use super::dice::Dice;
 use super::world::{Store, World};
 use super::{repeat, require_crash_points};
@@ -90,7 +91,7 @@ fn campaign(store: Store) {
         let counts = server.json(&["lanes", "list"]);
         counts.iter().all(|lane| lane["counts"]["queued"] == 0 && lane["counts"]["running"] == 0).then_some(())
     };
-    poll_until(Instant::now() + DEADLINE, left).expect("nothing is left on its way");
+    poll_until(Instant::now() + REST, left).expect("nothing is left on its way");
     eprintln!(
         "deliveries on {store:?}: {crashes} crashes in {:.1} s; {} events acknowledged, {} + {} deliveries",
         began.elapsed().as_secs_f64(),
